@@ -325,7 +325,7 @@ class ControllerProcess(duty_cycle.Process):
         await registration.note_node(zk, self._node_id)
         await self._holds.load()
         await self._agent.load()
-        self._holds.settle_loaded()
+        self._holds.settle_loaded(is_resumed=is_resumed)
         await self._agent.producer_ids.compare()
         with suppress(BadZnode):  # which was reported
             await self._agent.producer_ids.prepare()

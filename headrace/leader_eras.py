@@ -27,6 +27,11 @@ def first_after(leader_epoch: int) -> int:
     return (era_of(leader_epoch) + 1) * ERA
 
 
+def is_first(leader_epoch: int) -> bool:
+    """Whether an era begins with it: where there is no leader, none was elected since."""
+    return leader_epoch > 0 and leader_epoch % ERA == 0
+
+
 def first_of_history(leader_epoch: int) -> int:
     """The leader epoch after this one where an election, or an accepted loss, may take records away: of the next era.
 

@@ -449,6 +449,9 @@ CONTROLLER_TIMERS_MAX: Final = 50_000  # calls without a reply yet, and sleeps
 LOAD_WAIT_MS_MAX: Final = 20_000  # of a request of another node's controller, until this node has read ZooKeeper
 ISR_ALTERATIONS_IN_FLIGHT_MAX: Final = 1_000  # partitions of one AlterPartition
 ISR_WRITES_IN_FLIGHT_MAX: Final = 8  # of a leader that writes in-sync replicas itself
+NOTED_STATES_PER_COMMIT_MAX: Final = (
+    400  # states that a node writes with one note: of up to 700 bytes, in a multi of 1 MiB at most
+)
 ISR_NOTICE_PARTITIONS_MAX: Final = (
     1_000  # of one znode, which ZooKeeper takes up to 1 MiB of: names have 249 characters at most
 )

@@ -51,7 +51,11 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
     agent.orders.note_brokers(state.state.leader for topic in told.values() for state in topic.partitions.values())
     roles: list[_Role] = []
     for part in slices(told):
-        roles += _take(context, request, part, errors)
+        error = await judged(context, request, request.type)  # a later controller may have been heard meanwhile
+        if error is ErrorCode.NONE:
+            roles += _take(context, request, part, errors)
+        else:
+            errors.update(((name, index), error) for name, topic in part.items() for index in topic.partitions)
         await context.tasks.pause()
     agent.hurry()
 

@@ -150,8 +150,10 @@ async def _unproven_of(
             reason = "it was read again meanwhile"
             if name in same:
                 node = assigned.get(name)
+                topic = known.topics.get(name)
+                served_in = context.agent.rows.leader_epoch(topic, index) if topic is not None else NO_EPOCH
                 reason = _why_unproven(
-                    known, name, index, one.leader_epoch, name in marked, node, states.get((name, index))
+                    known, name, index, one.leader_epoch, name in marked, node, states.get((name, index)), served_in
                 )
             if reason:
                 unproven[name, index] = one
@@ -210,15 +212,18 @@ def _why_unproven(
     is_marked: bool,
     assigned: TopicAssignment | None,
     state: PartitionState | None,
+    served_in: int,
 ) -> str:
     """Why ZooKeeper does not say that a replica's files go; empty: it does. Its topic goes, or the assignment is to be without this node.
 
     The assignment alone proves nothing: a controller may have died between two of its writes, and a backup of ZooKeeper may have been
-    made before the replica came here again. So the replica stays that ZooKeeper has in sync, or whose state here is a later one.
+    made before the replica came here again. So the replica stays that ZooKeeper has in sync, or whose state here is a later one. What is
+    known here is the backup's as soon as that was read: the row says longer what the log has, until its owner has reported it.
     A request of before v3 does not say which of the two it is about.
 
     assigned   None: ZooKeeper does not have the topic
     state      None: ZooKeeper has none of the partition
+    served_in  the leader epoch that the row has
     """
     late = "ZooKeeper has neither a mark nor another assignment: a late request"
     if not known.has(name):
@@ -241,6 +246,10 @@ def _why_unproven(
     latest = topic.state_of(index)
     if latest is not None and is_older(state, latest):
         return f"the state of partition {index} is older than what is known here"
+    if served_in > state.leader_epoch:
+        return (
+            f"the state of partition {index} is older than its log here, which was served in leader epoch {served_in}"
+        )
     return ""
 
 

@@ -35,26 +35,33 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
     request = decode_request(ApiKey.UPDATE_METADATA, version, body)
     error = await judged(context, request, request.type)
     if error is ErrorCode.NONE:
-        await _take(context, request)
+        error = await _take(context, request)
     response = messages.UpdateMetadataResponse(error_code=int(error))
     return PendingResponse.done(encode_response(ApiKey.UPDATE_METADATA, version, response))
 
 
-async def _take(context: AdminContext, request: _Request) -> None:
-    """raises   ZkError, where a topic can't be read"""
+async def _take(context: AdminContext, request: _Request) -> ErrorCode:
+    """Why it no longer counts, where a later controller is heard meanwhile. raises   ZkError, where a topic can't be read"""
     agent, known = context.agent, context.known
     found = _deleted_in(known, request)
     told = gathered(_states_of(request))
     await agent.orders.learn(told)
+    error = await judged(context, request, request.type)
+    if error is not ErrorCode.NONE:
+        return error
     deleted = tuple(name for name, topic_id in found.items() if _id_of(known, name) == topic_id)  # not one made since
     agent.orders.note_brokers(broker.id for broker in request.live_brokers)
     event = LeadersTold(request.controller_id, request.controller_epoch, {}, has_roles=False, deleted=deleted)
     agent.apply(event)
     for part in slices(told):
+        error = await judged(context, request, request.type)
+        if error is not ErrorCode.NONE:
+            break
         topics = {name: _completed(known, name, topic) for name, topic in part.items()}
         agent.apply(event._replace(topics=topics, deleted=()))
         await context.tasks.pause()
     agent.hurry()
+    return error
 
 
 def _completed(known: KnownCluster, name: str, told: ToldTopic) -> ToldTopic:

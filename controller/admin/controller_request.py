@@ -22,6 +22,8 @@ from headrace.protocol.messages import ZERO_UUID
 async def judged(context: AdminContext, request: Any, request_type: int = 0) -> ErrorCode:
     """Whether a request counts; waits until this node knows what ZooKeeper has.
 
+    After each await it is to be asked again: a later controller may have been heard, and the states of a backup read.
+
     raises   KafkaError, ZkLost: no answer is right, the controller sends it again
     """
     if request.is_kraft_controller or request_type:

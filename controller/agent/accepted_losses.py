@@ -2,12 +2,15 @@
 
 Runs in: the controller process of the node that holds the replica. The znode names the held logs that were shown. Each goes with
 its hold, however that ends, and the znode with the last one: the partition's next hold is another.
+
+What is over is known to one process. One that was killed between the two leaves the loss, and it would count for a next hold of a log
+that ends there. So each session begins with a look at all of them: ours go, of what was not held before.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import held_znodes
@@ -37,11 +40,45 @@ class AcceptedLosses:
         """A hold is over."""
         self._over.add(place)
 
-    async def read(self) -> Mapping[Place, int]:
-        """Held replicas whose loss is accepted, and the broker whose log is to lead (NO_LEADER: that was not said). raises ZkError"""
+    async def remove_left(self, held: Collection[Place]) -> None:
+        """Those that a process before us has left. raises ZkError
+
+        held   before this process found anything that it holds
+        """
         known = self._known
+        for name in await self._zk.children(held_znodes.ACCEPT_LOSS):
+            topic, _colon, index = name.rpartition(":")
+            if not index.isdecimal() or (topic, int(index)) in held or topic in known.unread_holds:
+                continue
+            place = (topic, int(index))
+            node = await self._zk.get(held_znodes.accept_loss_path(place))
+            if node is None or not await self._is_left(place, node.data):
+                continue
+            _log.warning("accepted loss removed, the hold that it was for is over partition=%s-%d", *place)
+            self._over.add(place)
+        await self.remove()
+
+    async def _is_left(self, place: Place, data: bytes) -> bool:
+        """Whether it is of a hold of ours; without data, as older tools write it, of one that nobody has. raises ZkError"""
+        if data:
+            return self._known.node_id in held_znodes.accepted_ends(data)
+        brokers = [int(name) for name in await self._zk.children(held_znodes.HELD) if name.isdecimal()]
+        return not any([await self._is_held_by(broker, place) for broker in brokers])
+
+    async def read(self) -> Mapping[Place, int]:
+        """Held replicas whose loss is accepted, and the broker whose log is to lead (NO_LEADER: that was not said). raises ZkError
+
+        None that was accepted for a hold before.
+        """
+        known = self._known
+        if not self._over.isdisjoint(known.held):  # held again, before what was accepted is removed
+            await self.remove()
         names = set(await self._zk.children(held_znodes.ACCEPT_LOSS))
-        places = [place for place in known.held if held_znodes.accept_loss_name(place) in names] if names else []
+        places = [
+            place
+            for place in (known.held if names else ())
+            if held_znodes.accept_loss_name(place) in names and place not in self._over
+        ]
         nodes = await self._zk.get_many([held_znodes.accept_loss_path(place) for place in places])
         return {
             place: held_znodes.kept_broker(node.data)

@@ -13,13 +13,13 @@ import logging
 from typing import NamedTuple
 
 from headrace.controller.agent.hold_reports import choices_of, ends_of, report_loss, said_choices
+from headrace.controller.agent.noted_states import StateWrite, write_noted
 from headrace.controller.agent.old_state_decision import OldAct, OldVerdict, Others, decide_old, raised
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkConflict
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_LEADER, partition_key
 from headrace.shm.messages import AHEAD_LOG, LOG_HAS_NO_ID
@@ -281,11 +281,8 @@ async def write_state(
 
     False: another client wrote it, and it is read again. raises ZkError
     """
-    transaction = Transaction()
-    transaction.set(znodes.state_path(*place), znodes.encode_state(changed), state.version)
-    transaction.create(znodes.ISR_CHANGE_PREFIX, znodes.encode_isr_change([place]), is_sequential=True)
     try:
-        await zk.commit(transaction)
+        await write_noted(zk, [StateWrite(place, znodes.encode_state(changed), state.version)])
     except ZkConflict:
         return False
     topic.revision += 1

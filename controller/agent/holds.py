@@ -15,7 +15,7 @@ Runs in: the controller process of every node, under a controller of either kind
                 and leaves the last members in the ISR, leader -1
     checked     each CHECK_MS: states read, the other replicas asked where their logs end, decided (`hold_decision.py`)
     released    no longer held, /log_dir_event_notification; the controller asks again, and elects. Apache's does not by itself
-                (`owed_elections.py`)
+                (`owed_elections.py`). A process that resumes the session does so too: the one before may have been killed in between
     handed over the state says that the better one is the ISR, leader -1, by the version that we know; a note as of a leader that
                 changed its ISR; then the same
     over        the ISR is without us: we follow
@@ -52,7 +52,7 @@ from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ErrorCode
-from headrace.ids import NO_EPOCH, partition_key
+from headrace.ids import NO_EPOCH, NO_LEADER, partition_key
 from headrace.limits import (
     HELD_CHECK_MS_MAX,
     ISR_ANSWER_MS_MAX,
@@ -116,7 +116,10 @@ class Holds:
         self._early: list[tuple[OpenedReport, bytes, _Take]] = []  # told before we knew what is held
         self._unstored: list[OpenedReport] = []
         self._accepted = AcceptedLosses(known, zk)
-        self._elections = OwedElections(known, monotonic_ms, register_again)
+        self._before: set[Place] | None = (
+            None  # what was held as this session began, while accepted losses are compared with it
+        )
+        self._elections = OwedElections(known, monotonic_ms, register_again, ask)
         owners = Owners(self._ahead, self._accepted, self._elections, self._drop, self._stored.dirty.add)
         self._comparison = HeldComparison(known, zk, monotonic_ms, ask, settings, owners)
         self._has_event = False  # the controller is to ask us
@@ -135,7 +138,7 @@ class Holds:
 
         in_all_directories   else owners say which logs lie in a suspect one
         """
-        await self._stored.load()
+        await self._load_stored()
         self._well = LOG_WAS_CLOSED if in_all_directories else LOG_WAS_CLOSED | LOG_IS_WHOLE
         held = self._known.held
         for place, one in held.items():  # its log is opened anew
@@ -160,15 +163,29 @@ class Holds:
     async def load(self) -> None:
         """Know what a process before us held; where ZooKeeper was put back, have it know what we hold now. raises ZkError"""
         self._stored.dirty |= {name for name, _index in self._known.held}
-        await self._stored.load()
+        await self._load_stored()
         early, self._early = self._early, []
         for token, body, take in early:
             self._take_all(token, body, take)
 
-    def settle_loaded(self) -> None:
-        """Everything was read."""
+    async def _load_stored(self) -> None:
+        """raises   ZkError"""
+        await self._stored.load()
+        if self._before is None:
+            self._before = set(self._known.held)
+        await self._accepted.remove_left(self._before)
+        self._before = None
+
+    def settle_loaded(self, *, is_resumed: bool) -> None:
+        """Everything was read.
+
+        is_resumed   no controller saw the node go, and none asks by itself. What a process before us had to tell died with it: that
+                     replicas serve again, and that elections are owed. So that is told by each process
+        """
         self._follow(self._known.held)
-        self._has_event = self._has_event or bool(self._known.held)
+        self._has_event = self._has_event or is_resumed or bool(self._known.held)
+        if is_resumed:
+            self._elections.owe_left()
 
     # Owners tell of logs that they have opened
 
@@ -358,6 +375,8 @@ class Holds:
                 self._stored.dirty.add(place[0])
             is_left = held.is_ahead and not is_kept
             if is_left or (state is not None and not held.is_ahead and known.node_id not in state.isr):
+                if state is not None and state.leader == NO_LEADER:
+                    self._elections.owe(place)  # the process that handed it over may have been killed
                 over.append(place)
                 self._drop(place)
         if over:

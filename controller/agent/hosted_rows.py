@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
 from headrace.errors import ErrorCode
-from headrace.ids import owner_of, partition_key
+from headrace.ids import NO_EPOCH, owner_of, partition_key
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import IN_SERVICE, RowState, has_published
 from headrace.shm.seat import Seat
@@ -48,6 +48,14 @@ class HostedRows:
         row = self._seat.partitions.read(slot) if slot >= 0 else None
         key = partition_key(topic.name, index, topic.topic_id)
         return row is not None and row.key == key and row.state == RowState.OFFLINE
+
+    def leader_epoch(self, topic: Topic, index: int) -> int:
+        """The latest leader epoch in which the owner has published a replica, whatever the state says by now; NO_EPOCH: none."""
+        slot = self._known.slots.get(topic.name, index)
+        if slot < 0:
+            return NO_EPOCH
+        row = self._seat.partitions.read(slot) or self._seat.partitions.recover_row(slot)[0]
+        return row.leader_epoch if row.key == partition_key(topic.name, index, topic.topic_id) else NO_EPOCH
 
     def note_refused(self, name: str, index: int) -> None:
         """A LeaderAndIsr was answered with KAFKA_STORAGE_ERROR. Of a replica that is held its hold says when it is over."""

@@ -3,7 +3,8 @@
 Runs in: the controller process of a node that leads. The write expects the version that we know. Where that is another, a client wrote
 it, or we did and got no reply: what is there now tells. The controller hears of it by a node of its own, which names
 many partitions: once nothing changed for LINGER_MS, or after ISR_NOTICE_MS_MAX. What a process that was killed has not told, the next one
-owes: it doesn't know what that is, and tells all that the node leads (`owe`).
+owes: it doesn't know what that is, and tells all that the node leads (`owe`). What is fenced is noted in the same multi
+(`noted_states.py`), for that is done at later versions as well, where the next process owes nothing.
 
     /brokers/topics/T/partitions/P/state    set, the controller epoch stays as it was
     /isr_change_notification/isr_change_N   created
@@ -17,6 +18,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from headrace.controller.agent.isr_changes import IsrChange, Outcome
+from headrace.controller.agent.noted_states import StateWrite, write_each
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
@@ -63,17 +65,29 @@ class IsrWriter:
                 except ZkConflict:
                     outcomes[change] = ErrorCode.INVALID_UPDATE_VERSION
                 except (ZkError, BadZnode) as failure:
-                    _log.warning("ISR not written topic=%s partition=%d reason=%s", change.topic, change.index, failure)
-                    outcomes[change] = ErrorCode.REQUEST_TIMED_OUT
+                    outcomes[change] = _unwritten(change, failure)
 
         await self._tasks.share(min(ISR_WRITES_IN_FLIGHT_MAX, len(changes)), write_some)
         return [outcomes[change] for change in changes]
 
     async def fence(self, changes: Sequence[IsrChange]) -> Sequence[Outcome]:
-        """Write states as they are, so that their versions move; the controller is notified at once, or it refuses the next change."""
-        outcomes = await self.alter(changes)
-        self._first_ms = self._monotonic_ms() - ISR_NOTICE_MS_MAX
-        return outcomes
+        """Write states as they are, so that their versions move; with the notes: else the controller refuses the next change."""
+        writes = [
+            StateWrite((one.topic, one.index), znodes.encode_state(one.state), one.state.version) for one in changes
+        ]
+        failures = await write_each(self._zk, self._tasks, writes)
+        return [await self._fenced(one, failures.get((one.topic, one.index))) for one in changes]
+
+    async def _fenced(self, change: IsrChange, failure: ZkError | None) -> Outcome:
+        """What came of one: of what conflicts it is looked whether that is our own write, whose reply was lost."""
+        if failure is None:
+            return change.state._replace(version=change.state.version + 1)
+        try:
+            return change.state._replace(version=await self._version_of(change, failure))
+        except ZkConflict:
+            return ErrorCode.INVALID_UPDATE_VERSION
+        except (ZkError, BadZnode) as reason:
+            return _unwritten(change, reason)
 
     def owe(self, known: KnownCluster) -> None:
         """A process before this one may have changed ISRs of what the node leads, and not notified the controller."""
@@ -97,16 +111,21 @@ class IsrWriter:
         state = change.state
         try:
             version = await self._zk.set(path, znodes.encode_state(state), state.version)
-        except ZkConflict:
-            node = await self._zk.get(path)
-            if node is None:
-                raise
-            found = znodes.decode_state(path, node.data, node.version)
-            if found._replace(version=state.version) != state:
-                raise
-            version = found.version  # our own write, whose reply was lost
+        except ZkConflict as conflict:
+            version = await self._version_of(change, conflict)
         self._note((change.topic, change.index))
         return state._replace(version=version)
+
+    async def _version_of(self, change: IsrChange, failure: ZkError) -> int:
+        """Of our own write, whose reply was lost. raises   the failure, where there is none; ZkError; BadZnode"""
+        path = znodes.state_path(change.topic, change.index)
+        node = await self._zk.get(path) if isinstance(failure, ZkConflict) else None
+        if node is None:
+            raise failure
+        found = znodes.decode_state(path, node.data, node.version)
+        if found._replace(version=change.state.version) != change.state:
+            raise failure
+        return found.version
 
     def _note(self, place: tuple[str, int]) -> None:
         now_ms = self._monotonic_ms()
@@ -135,3 +154,9 @@ class IsrWriter:
         if not isinstance(task.failure, ZkError):
             raise task.failure
         self._first_ms = self._changed_ms = self._monotonic_ms()
+
+
+def _unwritten(change: IsrChange, reason: Exception) -> ErrorCode:
+    """Nobody knows whether it is written: it is asked for again."""
+    _log.warning("ISR not written topic=%s partition=%d reason=%s", change.topic, change.index, reason)
+    return ErrorCode.REQUEST_TIMED_OUT

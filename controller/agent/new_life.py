@@ -28,15 +28,15 @@ import logging
 import time
 from collections.abc import AsyncIterator, Collection, Sequence
 
+from headrace.controller.agent.noted_states import StateWrite, write_each
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import Node, ZkConflict
 from headrace.controller.zookeeper.held_reader import read_held_by
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
 from headrace.ids import NO_LEADER
-from headrace.limits import ISR_WRITES_IN_FLIGHT_MAX, NEW_LIFE_WAIT_MS_MAX, READS_IN_FLIGHT_MAX
+from headrace.limits import NEW_LIFE_WAIT_MS_MAX, READS_IN_FLIGHT_MAX
 from headrace.log_rate_limit import GrowingInterval
 from headrace.runtime.tasks import Tasks
 
@@ -139,20 +139,10 @@ async def _led_by(
 
 async def _rewrite(zk: ZkSession, tasks: Tasks, led: Sequence[tuple[Partition, str, Node]]) -> None:
     """Write the data of these nodes, which expects their versions; the active controller is notified. raises ZkError"""
-    left = iter(led)
-
-    async def write_some() -> None:
-        for _place, path, node in left:
-            try:
-                await zk.set(path, node.data, node.version)
-            except ZkConflict:
-                pass  # another client wrote it: its version has moved
-
-    await tasks.share(min(ISR_WRITES_IN_FLIGHT_MAX, len(led)), write_some)
-    transaction = Transaction()
-    places = [place for place, _path, _node in led]
-    transaction.create(znodes.ISR_CHANGE_PREFIX, znodes.encode_isr_change(places), is_sequential=True)
-    await zk.commit(transaction)
+    failures = await write_each(zk, tasks, [StateWrite(place, node.data, node.version) for place, _path, node in led])
+    for failure in failures.values():
+        if not isinstance(failure, ZkConflict):  # else another client wrote it: its version has moved
+            raise failure
 
 
 def _leader_in(path: str, node: Node) -> int:

@@ -101,7 +101,7 @@ class Rig:
                 await self.holds.take_suspects(in_all_directories)
             await self.holds.load()
             await node.joining()
-            self.holds.settle_loaded()
+            self.holds.settle_loaded(is_resumed=not after_power_loss)
 
         node.run(joining())
         node.publish()

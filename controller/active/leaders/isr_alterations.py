@@ -4,7 +4,7 @@ Runs in: the controller process of the active node. `judge` is pure; each rule i
 written together, a state at the version that was judged; where another client was faster, or the reply is lost, the states are read
 and judged again: our own write is an equal state then, and accepted.
 
-    a state that we don't have yet      NOT_CONTROLLER: another client may be it (KAFKA-14154)
+    a state that we don't have yet      read again, once for each request. Then NOT_CONTROLLER: another client may be it (KAFKA-14154)
     what is so already                  accepted, before all that fences (KAFKA-14144: the answer was lost)
     an older leader epoch               FENCED_LEADER_EPOCH
     an older partition epoch            INVALID_UPDATE_VERSION
@@ -62,7 +62,7 @@ def judge(
 
     brokers   that are alive and not about to go, and their epochs
     """
-    if wanted.partition_epoch > state.version or wanted.leader_epoch > state.leader_epoch:
+    if _is_later(wanted, state):
         return ErrorCode.NOT_CONTROLLER
     assigned = frozenset(replicas)
     isr = tuple(broker for broker in wanted.isr if broker in assigned)
@@ -90,6 +90,8 @@ async def alter(term: Term, wanted: Mapping[Partition, WantedIsr]) -> dict[Parti
     raises    ControllerMoved; ZkError, where some of it may be written or not
     """
     outcomes: dict[Partition, Outcome] = {}
+    if later := _later_than_known(term, wanted):
+        await read_states(term, later)
     left = dict(wanted)
     for _ in range(ISR_WRITE_TRIES_MAX):
         changes = _judge_all(term, left, outcomes)
@@ -107,6 +109,20 @@ async def alter(term: Term, wanted: Mapping[Partition, WantedIsr]) -> dict[Parti
         await read_states(term, list(left))
     outcomes.update(dict.fromkeys(left, ErrorCode.INVALID_UPDATE_VERSION))
     return outcomes
+
+
+def _later_than_known(term: Term, wanted: Mapping[Partition, WantedIsr]) -> list[Partition]:
+    """Partitions whose leader has a state that we don't: it may have been written by a client that did not live to note it."""
+    found = []
+    for (name, index), asked in wanted.items():
+        state = _state_of(term.known.topics.get(name), index)
+        if state is not None and _is_later(asked, state):
+            found.append((name, index))
+    return found
+
+
+def _is_later(asked: WantedIsr, state: PartitionState) -> bool:
+    return asked.partition_epoch > state.version or asked.leader_epoch > state.leader_epoch
 
 
 def _judge_all(

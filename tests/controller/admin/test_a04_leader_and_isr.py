@@ -2,15 +2,17 @@
 
 import pytest
 
+from headrace.controller.admin import a04_leader_and_isr, controller_request
+from headrace.controller.cluster.events import ReplicasStopped, StoppedReplica
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import ErrorCode
 from headrace.limits import ROLES_WAIT_MS_MAX
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.codec import decode_response
+from headrace.protocol.codec import decode_response, encode_request
 from headrace.shm.partition_table import PartitionRow, RowState
-from tests.controller.admin.told import Controller
+from tests.controller.admin.told import CONTROLLER, Controller, LeaderAndIsr
 
 NONE = ErrorCode.NONE
 
@@ -310,6 +312,58 @@ def test_the_highest_controller_epoch_that_was_told_counts(new_node, controller)
     told = ("t", topic_id, {0: controller.state(0, 1, (0,))}, (0, 7))
     assert controller.lead(node, *told, controller_epoch=7) is ErrorCode.STALE_CONTROLLER_EPOCH
     assert controller.lead(node, *told, controller_epoch=8) == {0: NONE}
+
+
+@pytest.mark.parametrize("when", ["while topics are read", "between slices"])
+def test_what_a_later_controller_has_stopped_follows_no_more_by_a_request_that_is_under_way(
+    new_node, controller, monkeypatch, when
+):
+    """A request of many partitions is taken in slices: the later controller's stop comes in between."""
+    monkeypatch.setattr(controller_request, "TOLD_PARTITIONS_PER_STEP", 1)
+    node = new_node()
+    state = controller.state(7, 4, (7, 0))
+    topics = {name: controller.put_topic(name, ((7, 0),), {0: state}) for name in "tu"}
+    node.turn()
+    controller.lead(node, "u", topics["u"], {0: state}, (7, 0))
+    owner = node.agent.orders if when == "while topics are read" else node.context.tasks
+    name = "learn" if when == "while topics are read" else "pause"
+    real = getattr(owner, name)
+
+    async def overtaken(*arguments):
+        monkeypatch.setattr(owner, name, real)
+        stops = {("u", 0): StoppedReplica(4, False)}
+        node.agent.note_controller(controller.epoch + 1)
+        node.agent.apply(ReplicasStopped(8, controller.epoch + 1, stops))
+        await real(*arguments)
+
+    monkeypatch.setattr(owner, name, overtaken)
+    rows = [
+        LeaderAndIsr.LeaderAndIsrTopicState(one, bytes.fromhex(topic_id), [role(one, state)])
+        for one, topic_id in topics.items()
+    ]
+    request = LeaderAndIsr(controller_id=CONTROLLER, controller_epoch=controller.epoch, topic_states=rows)
+    pending = node.handle(
+        a04_leader_and_isr.handle, 7, memoryview(bytes(encode_request(ApiKey.LEADER_AND_ISR, 7, request)))
+    )
+    node.turn()
+    answer = decode_response(ApiKey.LEADER_AND_ISR, 7, memoryview(pending.poll(node.now_ms)))
+    errors = {one.topic_id.hex(): ErrorCode(one.partition_errors[0].error_code) for one in answer.topics}
+    stale = ErrorCode.STALE_CONTROLLER_EPOCH
+    assert errors == {topics["t"]: NONE if when == "between slices" else stale, topics["u"]: stale}
+    assert node.view.topics["u"].partitions[0].is_halted
+
+
+def role(name, state):
+    return LeaderAndIsr.LeaderAndIsrPartitionState(
+        topic_name=name,
+        partition_index=0,
+        controller_epoch=state.controller_epoch,
+        leader=state.leader,
+        leader_epoch=state.leader_epoch,
+        isr=list(state.isr),
+        partition_epoch=state.version,
+        replicas=[7, 0],
+    )
 
 
 def test_a_broker_epoch_at_or_above_ours_counts(new_node, controller):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from headrace.controller.admin import a05_stop_replica
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.cluster.slots import NO_SLOT
 from headrace.controller.cluster.unwanted_replicas import with_unwanted
@@ -10,8 +11,10 @@ from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import TopicAssignment
 from headrace.errors import ErrorCode
 from headrace.limits import ROLES_WAIT_MS_MAX
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import encode_request
 from headrace.shm.partition_table import PartitionRow, RowState
-from tests.controller.admin.told import Controller
+from tests.controller.admin.told import CONTROLLER, Controller, StopReplica
 
 NONE = ErrorCode.NONE
 
@@ -498,6 +501,29 @@ def test_a_replica_that_zookeeper_has_in_sync_is_not_deleted_whatever_the_assign
     node.turn()
     assert controller.stop(node, "t", {0: (5, True)}) == {0: NONE}
     assert not node.owner.directories
+
+
+def test_nor_does_one_that_was_read_while_the_stop_waited_for_that(node, controller, ensemble, caplog):
+    """What is known is lowered by then, and the log's owner has not reported it yet: its row says in which epoch it was served."""
+    controller.lead(node, "t", node.topic_id, {0: controller.state(0, 9, (0,), 9)}, (0, 7))
+    node.turn()
+    node.agent.is_loaded = False  # another session begins
+    row = StopReplica.StopReplicaTopicState("t", [StopReplica.StopReplicaPartitionState(0, 4, True)])
+    request = StopReplica(controller_id=CONTROLLER, controller_epoch=controller.epoch, topic_states=[row])
+    body = memoryview(bytes(encode_request(ApiKey.STOP_REPLICA, 4, request)))
+    task = node.tasks.start(a05_stop_replica.handle(node.context, 4, body), lambda _task: None)
+    node.tasks.run(1_000)
+    assert not task.is_done
+    assignment = TopicAssignment(node.topic_id, ((7,), (7,)), {}, {}, {"headrace_unwanted": {"0": [0], "1": [0]}})
+    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(assignment))
+    node.run(node.agent.load())
+    node.settle(task)
+    node.publish()
+    node.owner.follow()
+    assert node.view.doomed == ()
+    assert node.known.topics["t"].states[0].leader_epoch == 4
+    assert "t-0" in node.owner.directories
+    assert "is older than its log here, which was served in leader epoch 9" in caplog.text
 
 
 def test_a_state_of_the_past_deletes_nothing(node, controller, ensemble):

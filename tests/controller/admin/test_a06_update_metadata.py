@@ -165,6 +165,22 @@ def test_a_request_that_does_not_count_changes_nothing(node, controller, fields,
     assert node.view == view
 
 
+def test_a_request_that_is_under_way_counts_no_more_once_a_later_controller_is_heard(node, controller, monkeypatch):
+    """Else it would give the partition the replicas back that the later one has taken away."""
+    real = node.agent.orders.learn
+    before = node.known.topics["t"].replicas
+
+    async def overtaken(told):
+        node.agent.note_controller(controller.epoch + 1)
+        await real(told)
+
+    monkeypatch.setattr(node.agent.orders, "learn", overtaken)
+    state = node.known.topics["t"].states[0]
+    error = controller.update(node, "t", node.known.topics["t"].topic_id, {0: state}, (5, 6, 7))
+    assert error is ErrorCode.STALE_CONTROLLER_EPOCH
+    assert node.known.topics["t"].replicas == before
+
+
 def test_a_topic_that_is_made_again_while_another_one_is_read_is_not_the_one_that_is_deleted(node, controller):
     """The request says so of the one before it, and has to wait for a topic that is not known here."""
     node.zk.watched.clear()

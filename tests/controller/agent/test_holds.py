@@ -10,6 +10,7 @@ from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode
 from headrace.leader_eras import ERA
+from tests.controller.fake_zk import Killed
 from tests.controller.holding_node import ID, LATER, NODE, SECOND, THIRD, Rig, lost_lines
 
 
@@ -423,6 +424,72 @@ def test_a_hold_that_is_over_disputes_nothing(new_node, ensemble):
     for _ in range(3):
         rig.check(60_000)
     assert not rig.known.held
+
+
+@pytest.mark.filterwarnings("ignore:coroutine")
+@pytest.mark.parametrize("is_power_lost", [False, True])
+@pytest.mark.parametrize("data", [held_znodes.encode_accept_loss({NODE: 88}), b""], ids=["of this hold", "of any"])
+def test_a_loss_whose_hold_ended_as_the_process_was_killed_counts_for_no_later_hold(rig, data, is_power_lost):
+    accepted, held = held_znodes.accept_loss_path(("t", 0)), held_znodes.held_path(NODE, "t")
+    rig.put()
+    rig.join()
+    rig.opened(end=88, mark=120)
+    rig.ends = {SECOND: {}, THIRD: {("t", 0): LogEnd(4, 80)}}
+    rig.check()
+    rig.ensemble.put(accepted, data)
+
+    def kill(_ordinal):
+        if held not in rig.ensemble.nodes:
+            raise Killed
+
+    rig.ensemble.after_write = kill
+    with pytest.raises(Killed):
+        rig.check()
+    rig.ensemble.after_write = lambda _ordinal: None
+    assert accepted in rig.ensemble.nodes
+    rig.begin()
+    rig.state((NODE, SECOND), -1, epoch=7)
+    rig.join(after_power_loss=is_power_lost)
+    rig.opened(end=88, mark=100, epoch=5)
+    rig.check()
+    assert rig.known.held
+    assert accepted not in rig.ensemble.nodes
+
+
+def test_a_loss_that_is_accepted_stays_over_a_kill_while_its_hold_does(rig):
+    """So do those that other nodes hold, and those of a topic whose holds can't be read."""
+    mine, other = held_znodes.encode_accept_loss({NODE: 88}), held_znodes.encode_accept_loss({SECOND: 10})
+    held = {0: HeldReplica(ID, is_proven=True, end_offset=10)}
+    rig.put()
+    rig.put(name="u")
+    rig.join()
+    rig.opened(end=88, mark=120)
+    rig.ends = {SECOND: {}, THIRD: {("t", 0): LogEnd(4, 80)}}
+    rig.check()
+    rig.ensemble.put(held_znodes.held_path(SECOND, "v"), held_znodes.encode_held(held))
+    rig.ensemble.put(held_znodes.held_path(NODE, "w"), b"{")
+    left = {("t", 0): mine, ("u", 7): other, ("v", 0): b"", ("w", 0): mine}
+    for place, data in left.items():
+        rig.ensemble.put(held_znodes.accept_loss_path(place), data)
+    rig.begin()
+    rig.join(after_power_loss=False)
+    for place, data in left.items():
+        assert rig.ensemble.data(held_znodes.accept_loss_path(place)) == data
+
+
+def test_a_hold_that_begins_before_the_loss_of_the_last_one_is_removed_is_another(rig):
+    path = held_znodes.accept_loss_path(("t", 0))
+    rig.put()
+    rig.join()
+    rig.opened(end=88, mark=120)
+    rig.ends = {SECOND: {}, THIRD: {("t", 0): LogEnd(4, 80)}}
+    rig.check()
+    rig.ensemble.put(path, held_znodes.encode_accept_loss({NODE: 88}))
+    rig.holds._drop(("t", 0))
+    rig.opened(end=88, mark=120)
+    rig.check()
+    assert rig.known.held
+    assert path not in rig.ensemble.nodes
 
 
 def test_a_loss_that_is_accepted_while_the_one_before_is_removed_stays(rig):

@@ -144,10 +144,46 @@ def test_what_could_not_be_told_is_told_later(node, controller, ensemble):
     assert len(notifications(ensemble)) == 1
 
 
-def test_a_fence_moves_the_version_and_the_controller_hears_of_it_at_once(node, controller, ensemble):
+def test_a_fence_moves_the_version_and_the_controller_hears_of_it_in_the_same_write(node, controller, ensemble):
+    """A process that is killed right after it has left the note as well."""
     before, data = stored(ensemble), ensemble.data(znodes.state_path("t", 0))
+    writes = ensemble.writes
     [outcome] = node.run(node.writer.fence([change(node, controller, isr=before.isr, version=before.version)]))
+    assert ensemble.writes == writes + 1
     assert outcome.version == before.version + 1
     assert stored(ensemble).version == before.version + 1
     assert ensemble.data(znodes.state_path("t", 0)) == data
-    assert node.writer.next_ms <= node.now_ms
+    [note] = notifications(ensemble)
+    assert note["partitions"] == [{"topic": "t", "partition": 0}]
+    assert node.writer.next_ms is None
+
+
+def test_fences_share_a_note_and_one_that_conflicts_keeps_no_other_back(node, controller, ensemble):
+    isr = (0, 7)
+    controller.put_state("t", 0, controller.state(7, 5, (7,)))
+    both = [change(node, controller, index, isr) for index in (0, 1)]
+    outcomes = node.run(node.writer.fence(both))
+    assert outcomes == [ErrorCode.INVALID_UPDATE_VERSION, controller.state(0, 4, isr, 1)]
+    assert [note["partitions"] for note in notifications(ensemble)] == [[{"topic": "t", "partition": 1}]]
+    again = [change(node, controller, 1, isr, 1), change(node, controller, 0, isr)._replace(state=stored(ensemble))]
+    assert [outcome.version for outcome in node.run(node.writer.fence(again))] == [2, 2]
+    assert len(notifications(ensemble)) == 2
+
+
+def test_a_fence_whose_reply_was_lost_is_found_done(node, controller, ensemble):
+    def lose(_ordinal):
+        raise ZkLost("no reply")
+
+    fence = [change(node, controller, isr=(0, 7))]
+    ensemble.after_write = lose
+    assert node.run(node.writer.fence(fence)) == [ErrorCode.REQUEST_TIMED_OUT]
+    ensemble.after_write = lambda _ordinal: None
+    assert node.run(node.writer.fence(fence)) == [controller.state(0, 4, (0, 7), 1)]
+    assert stored(ensemble).version == 1
+    assert len(notifications(ensemble)) == 1
+
+
+def test_a_state_that_is_gone_is_not_fenced(node, controller, ensemble):
+    fence = [change(node, controller, isr=(0, 7))]
+    ensemble.remove(znodes.state_path("t", 0))
+    assert node.run(node.writer.fence(fence)) == [ErrorCode.INVALID_UPDATE_VERSION]

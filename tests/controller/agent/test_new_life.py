@@ -165,6 +165,23 @@ def test_what_the_life_before_asked_for_is_refused_by_the_version_of_what_it_led
     assert znodes.decode_isr_change(note, ensemble.data(note)) == [("led", 0)]
 
 
+def test_what_is_written_again_is_noted_by_the_same_write(ensemble):
+    """A process that is killed in between would leave versions that the controller has not heard of."""
+    for name in ("one", "two"):
+        put_topic(ensemble, name, (NODE,), leader=NODE)
+    zk = begin(ensemble, OTHER)
+    written = []
+
+    def look(_ordinal):
+        notes = [path for path in ensemble.nodes if path.startswith(znodes.ISR_CHANGE_PREFIX)]
+        written.append((version(ensemble, "one"), version(ensemble, "two"), len(notes)))
+
+    ensemble.after_write = look
+    wait(zk)
+    assert written[-1] == (1, 1, 1)
+    assert {row[:2] for row in written[:-1]} <= {(0, 0)}
+
+
 def test_a_topic_that_is_marked_for_deletion_is_fenced_as_any_other(ensemble):
     """Its mark may be removed. Where its state is removed meanwhile nothing is written."""
     for name in ("stays", "goes"):
@@ -172,13 +189,13 @@ def test_a_topic_that_is_marked_for_deletion_is_fenced_as_any_other(ensemble):
         ensemble.put(znodes.delete_topic_path(name))
     before = version(ensemble, "stays")
     zk = begin(ensemble, OTHER)
-    real = zk.set
+    real = zk.commit
 
-    async def overtaken(path, data, expected):
+    async def overtaken(transaction):
         ensemble.remove(znodes.topic_path("goes"))
-        return await real(path, data, expected)
+        return await real(transaction)
 
-    zk.set = overtaken
+    zk.commit = overtaken
     wait(zk)
     assert version(ensemble, "stays") == before + 1
     assert znodes.state_path("goes", 0) not in ensemble.nodes
@@ -187,13 +204,13 @@ def test_a_topic_that_is_marked_for_deletion_is_fenced_as_any_other(ensemble):
 def test_a_state_that_somebody_else_writes_meanwhile_is_left_as_it_is(ensemble):
     put_topic(ensemble, "led", (NODE,), leader=NODE)
     zk = begin(ensemble, OTHER)
-    real = zk.set
+    real = zk.commit
 
-    async def overtaken(path, data, expected):
+    async def overtaken(transaction):
         put_state(ensemble, "led", (NODE, OTHER), leader=NODE)
-        return await real(path, data, expected)
+        return await real(transaction)
 
-    zk.set = overtaken
+    zk.commit = overtaken
     wait(zk)
     assert znodes.decode_state("led", ensemble.data(znodes.state_path("led", 0)), 0).isr == (NODE, OTHER)
 

@@ -1,10 +1,14 @@
 """The log of a coordinator is read: in slices, between other work, past what is damaged or replaced."""
 
+import pytest
+
+from headrace.errors import ErrorCode
 from headrace.log.config import LogConfig
 from headrace.protocol.record_batch import build_batch, iterate_batches
 from headrace.workers.partition.coordination import coordinator_host
 from headrace.workers.partition.coordination.log_slices import LogSlices
 from tests.workers.coordinators.group.group_fixtures import Desk
+from tests.workers.partition.coordination.test_marker_writes import Writes, commit_in_transaction
 from tests.workers.partition.host_rig import Rig, fill
 
 
@@ -67,6 +71,53 @@ def test_segments_that_are_replaced_while_they_are_read_are_read_again(rig, monk
     assert first is not rig.host.by_partition[0].slices
     assert rig.committed("g199") == 39
     assert rig.host.by_partition[0].coordinator.groups.keys() == {f"g{number}" for number in range(200)}
+
+
+@pytest.mark.parametrize("is_abort", [False, True], ids=["commit", "abort"])
+@pytest.mark.parametrize("is_replicated", [False, True], ids=["alone", "replicated"])
+def test_a_marker_that_comes_while_the_log_is_loaded_ends_its_transaction(rig, monkeypatch, is_abort, is_replicated):
+    monkeypatch.setattr(coordinator_host, "LOAD_BYTES_PER_CYCLE", 20_000)
+    rig.load()
+    assert len(commit_in_transaction(rig, 41)) == 1
+    fill(rig, 40)
+    rig.replica.advance_high_watermark()
+    rig.new_host()
+    writes = Writes(rig, of_groups=True)
+    rig.follow()
+    rig.host.do_work()
+    coordinator = rig.host.by_partition[0].coordinator
+    if is_replicated:
+        rig.lead(isr=(0, 1))
+    writes.end(is_abort=is_abort)
+    assert coordinator.is_loading
+    rig.load()
+    rig.replica.move_high_watermark(rig.log.log_end_offset)
+    rig.moved.tell()
+    rig.host.do_work()
+    assert rig.host.by_partition[0].coordinator is coordinator
+    assert writes.errors == [ErrorCode.NONE]
+    assert not any(group.transactions for group in coordinator.groups.values())
+    assert rig.committed() == (-1 if is_abort else 41)
+
+
+def test_a_marker_that_comes_after_damage_at_the_end_is_read(rig, monkeypatch, caplog):
+    """The rest of the last segment is left out as it is then: what is appended behind it counts."""
+    rig.load()
+    assert len(commit_in_transaction(rig, 41)) == 1
+    fill(rig, 1)
+    (segment,) = rig.logs.directory.glob("*.log")
+    ((start, _header, _batch),) = list(iterate_batches(segment.read_bytes()))[1:]
+    with segment.open("r+b") as file:
+        file.seek(start + 16)
+        file.write(b"\x63")  # no batch of format v2 any more
+    slices = LogSlices(rig.log)
+    assert len(slices.read()) == 1
+    assert slices.read() is None
+    assert "no batch there" in slices.faults[0]
+    Writes(rig, of_groups=False).end()
+    ((header, _marker),) = slices.read()
+    assert header.is_control
+    assert slices.read() is None
 
 
 def test_the_desk_of_the_state_tests_speaks_the_same_records(rig):

@@ -15,6 +15,7 @@ from headrace.shm.partition_table import RowState
 from headrace.workers.coordinators.effects import Answer
 from headrace.workers.partition.coordination.group_requests import CoordinatorFailed
 from headrace.workers.partition.coordination.ticket import BadAnswer, Ticket
+from tests.workers.partition.coordination.test_marker_writes import Writes
 from tests.workers.partition.host_rig import join
 
 
@@ -89,6 +90,28 @@ def test_what_waits_for_other_replicas_when_it_fails_is_answered_once(rig):
     assert [len(got) for got in waiting] == [0, 1, 1]
     settle(rig)
     assert [rig.committed(f"g{number}") for number in range(3)] == [0, 1, 2], "they were in the log"
+
+
+def test_what_is_written_after_a_refusal_that_it_fails_by_is_answered(rig):
+    rig.log.config = LogConfig(max_message_bytes=400)
+    rig.load()
+    rig.lead(isr=(0, 1))
+    refused, written = rig.commit(1, "x" * 500), rig.commit(2, "small")
+    failing(rig, RuntimeError("half done"))
+    rig.host.do_work()
+    assert refused == []
+    assert rig.error_of(written) == "NOT_COORDINATOR"
+    assert not rig.host.waiting
+
+
+def test_a_marker_behind_a_refusal_that_it_fails_by_is_sent_again(rig):
+    rig.log.config = LogConfig(max_message_bytes=400)
+    rig.load()
+    rig.lead(isr=(0, 1))
+    writes = Writes(rig, of_groups=True)
+    rig.commit(1, "x" * 500)
+    failing(rig, RuntimeError("half done"))
+    assert writes.end() == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
 def test_a_coordinator_that_goes_on_to_fail_is_left_alone_for_longer(rig, caplog):

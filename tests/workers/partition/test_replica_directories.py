@@ -267,6 +267,27 @@ def test_a_replica_whose_directory_is_gone_before_anybody_noticed_is_not_deleted
     assert node.seat.mask == 1 << node.dirs.index(lost)
 
 
+@pytest.mark.parametrize("is_open", [True, False])
+@pytest.mark.parametrize(("epoch", "ending"), [(4, "-stray"), (7, "-delete"), (None, "-delete")])
+def test_a_log_that_is_ahead_of_the_state_by_which_it_is_to_go_is_put_aside(node, is_open, epoch, ending, caplog):
+    """The state is one of a restored ZooKeeper, unless the topic goes as a whole."""
+    view = view_of(("t", 2, {}, 7))
+    node.replicas.follow(view)
+    home = node.dir_of(0)
+    assert node.append(0)
+    left = view_of(("t", 2, {}, epoch or 7))
+    if not is_open:
+        node.replicas.by_slot[0].log.close()
+        node.killed()
+    topic = left.topics["t"]
+    rows = (topic.partitions[0]._replace(slot=-1), topic.partitions[1])
+    topics = {"t": topic._replace(partitions=rows)} if epoch is not None else {}
+    node.replicas.follow(left._replace(topics=topics, doomed=tuple(doomed_of(view)[:1]), version=2))
+    assert node.row(0).state == RowState.DELETED
+    assert [one.name[-len(ending) :] for one in home.glob("t-0*")] == [ending]
+    assert ("put aside and not deleted" in caplog.text) == (ending == "-stray")
+
+
 def test_a_replica_that_can_not_be_put_aside_is_not_deleted(node):
     view = view_of(("t", 2))
     node.replicas.follow(view)

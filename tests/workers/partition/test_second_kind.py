@@ -7,12 +7,14 @@ import pytest
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
+from headrace.protocol.control_record import EndMarker
 from headrace.protocol.record_batch import iterate_records
 from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.partition_table import RowState
 from headrace.workers.coordinators.coordinator import (
     Appended,
     AppendFailed,
+    AppendLate,
     Loaded,
     TopicsDeleted,
     Unloaded,
@@ -110,6 +112,12 @@ class Ballots:
     def on_appendfailed(self, event, _now_ms):
         return [Answer(event.what.ticket, event.error.name)]
 
+    def on_appendlate(self, event, _now_ms):
+        if event.what.name == "fails":
+            raise RuntimeError("half done")
+        self.heard.append(event.what.name)
+        return []
+
     def on_upkeep(self, _event, _now_ms):
         self.upkeeps += 1
         return []
@@ -119,7 +127,7 @@ class Ballots:
         return []
 
 
-HOST_EVENTS = (Appended, AppendFailed, Loaded, TopicsDeleted, Unloaded, Upkeep)
+HOST_EVENTS = (Appended, AppendFailed, AppendLate, Loaded, TopicsDeleted, Unloaded, Upkeep)
 assert all(hasattr(Ballots, "on_" + event.__name__.lower()) for event in HOST_EVENTS)
 
 
@@ -144,6 +152,9 @@ class BallotKind:
 
     def loaded(self, coordinator):
         pass
+
+    def marker_event(self, producer_id, is_commit):
+        return None
 
     def unloading(self, coordinator):
         self.unloaded.append(coordinator)
@@ -250,6 +261,25 @@ def test_what_waits_is_told_when_leadership_is_lost(ballots):
     ballots.host.do_work()
     assert len(ballots.host.timers) == 0
     assert not ballots.kind.performed
+
+
+def test_one_that_fails_when_something_is_late_costs_no_other_answer(ballots, caplog):
+    ballots.kind.waits_for_late = True
+    ballots.load()
+    ballots.lead(isr=(NODE, 1))
+    waiting = [ballots.vote(name) for name in ("first", "fails", "third")]
+    failed = ballots.hosted.coordinator
+    ballots.host.do_work()
+    markers = []
+    ballots.host.append_marker(ballots.replica, EndMarker(7, 2, 0, False), markers.append)
+    ballots.host.do_work()
+    ballots.host.clock.now_ms += BallotKind.commit_timeout_ms
+    ballots.host.do_work()
+    assert "half done" in caplog.text
+    assert ballots.hosted.coordinator is not failed
+    assert failed.heard == ["first"], "the third one's outcome is known by then"
+    assert waiting == [[ErrorCode.NOT_LEADER_OR_FOLLOWER.name]] * 3
+    assert markers == [ErrorCode.REQUEST_TIMED_OUT]
 
 
 def test_it_is_kept_up_and_hears_of_deleted_topics(ballots):

@@ -20,7 +20,7 @@ from headrace.protocol.record_batch import (
     seal_batch,
 )
 from headrace.protocol.varint import encode_varlong
-from headrace.workers.coordinators.effects import KeyValue
+from headrace.workers.coordinators.effects import Append, KeyValue
 
 RECORD_OVERHEAD_BYTES_MAX: Final = 24  # length, attributes, deltas, lengths of key and value, header count
 
@@ -60,3 +60,17 @@ def build_coordinator_batch(
         timestamp_ms, producer_id, producer_epoch, NO_SEQUENCE, len(records),
     )  # fmt: skip
     return seal_batch(header, payload)
+
+
+def shared_batches(appends: list[Append], bytes_max: int) -> list[list[Append]]:
+    """Appends that share a batch; a transaction's are by themselves."""
+    shares: list[list[Append]] = []
+    room = 0
+    for append in appends:
+        size = size_of(append.records)
+        if not shares or size > room or append.producer is not None or shares[-1][0].producer is not None:
+            shares.append([])
+            room = bytes_max
+        shares[-1].append(append)
+        room -= size
+    return shares

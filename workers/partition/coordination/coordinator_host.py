@@ -9,7 +9,8 @@ Runs in: a partition worker, for the partitions of the kind's topic that it lead
                                                       an event again, and its effects, until there are none
 
 Leadership gained: the partition is read in slices, a bounded number of bytes a cycle, so that produces and
-other partitions are served. Lost: the coordinator is unloaded.
+other partitions are served; up to its end as it is then: markers, and what others produce, come meanwhile. Lost: the
+coordinator is unloaded.
 
 Quarantine: a coordinator that raises has done half of an event. It alone is unloaded, as if leadership were lost, and its
 partition is loaded again: after RELOAD_FIRST_MS, doubled up to RELOAD_MAX_MS while it keeps failing. So is one that sets a
@@ -50,7 +51,7 @@ from headrace.workers.coordinators.coordinator import (
 )
 from headrace.workers.coordinators.effects import Answer, Append, CancelTimer, LogLine, SetTimer
 from headrace.workers.partition.answers import Answers
-from headrace.workers.partition.coordination.coordinator_batch import build_coordinator_batch, size_of
+from headrace.workers.partition.coordination.coordinator_batch import build_coordinator_batch, shared_batches
 from headrace.workers.partition.coordination.coordinator_kind import C, CoordinatorKind
 from headrace.workers.partition.coordination.known_topics import KnownTopics
 from headrace.workers.partition.coordination.log_slices import Batch, LogSlices
@@ -380,6 +381,10 @@ class CoordinatorHost(Generic[C]):
         if self.waiting.get(hosted.replica) is hosted:
             del self.waiting[hosted.replica]
         self.timers.cancel(hosted.commit_timer)
+        self._fail_waiting(hosted)
+
+    def _fail_waiting(self, hosted: Hosted[C]) -> None:
+        """Of what is unloaded: nobody waits for the outcomes any longer."""
         while hosted.waiting:
             _end, _deadline, _offset, append = hosted.waiting.popleft()
             self._fail(hosted, append, ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -456,6 +461,8 @@ class CoordinatorHost(Generic[C]):
     def append_marker(self, replica: Replica, marker: EndMarker, on_done: Callable[[ErrorCode], None]) -> None:
         """End a producer's transaction in a log of this kind, after all that its coordinator wants written.
 
+        A coordinator that is loading drops the event: it reads the marker, for a load ends where the log does.
+
         on_done   called once, perhaps from within: NONE, when the marker is committed and the coordinator has acted on it
         raises    StorageFailed: tell `Replica.fail`
         """
@@ -465,6 +472,9 @@ class CoordinatorHost(Generic[C]):
             return
         if hosted.appends and self._append(hosted):
             self._answers.flush()
+            if not hosted.is_hosted:  # a refusal failed its coordinator
+                on_done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                return
         error, offset = replica.append_marker(marker, self.clock.date_ms)
         if error:
             on_done(ErrorCode(error))
@@ -483,7 +493,7 @@ class CoordinatorHost(Generic[C]):
         if len(replica.isr) < replica.min_insync_replicas:
             return self._refuse(hosted, appends, ErrorCode.NOT_ENOUGH_REPLICAS)
         room = replica.log.config.max_message_bytes - HEADER_BYTES
-        shares = _shared_batches(appends, min(BATCH_BYTES_WANTED, room))
+        shares = shared_batches(appends, min(BATCH_BYTES_WANTED, room))
         batches = [self._batch_of(share) for share in shares]
         start_records = replica.records_appended
         try:
@@ -503,6 +513,8 @@ class CoordinatorHost(Generic[C]):
             for append in share:
                 offset += len(append.records)
                 hosted.waiting.append((end_offset, deadline_ms, offset - 1, append))
+        if not hosted.is_hosted:  # it failed when it was told what was refused
+            self._fail_waiting(hosted)
         return refused
 
     def _batch_of(self, appends: list[Append]) -> memoryview:
@@ -555,20 +567,21 @@ class CoordinatorHost(Generic[C]):
 
     def _note_late(self, hosted: Hosted[C]) -> bool:
         """Say once of each append that it takes too long; its outcome comes still."""
-        now_ms, told = self.clock.now_ms, False
+        now_ms, late = self.clock.now_ms, []
         for place, (end_offset, deadline_ms, offset, append) in enumerate(hosted.waiting):
             if deadline_ms != NEVER and deadline_ms > now_ms:
                 break
             if deadline_ms == NEVER:
                 continue
-            told = True
+            late.append(append)
+            kept = _Marker(append.event, _report_nothing) if isinstance(append, _Marker) else append
+            hosted.waiting[place] = (end_offset, NEVER, offset, kept)
+        for append in late:  # from here on the coordinator may fail: it is unloaded, and has refused what waits
             if isinstance(append, _Marker):
-                hosted.waiting[place] = (end_offset, NEVER, offset, _Marker(append.event, _report_nothing))
                 append.on_done(ErrorCode.REQUEST_TIMED_OUT)
-            else:
-                hosted.waiting[place] = (end_offset, NEVER, offset, append)
+            elif hosted.is_hosted:
                 self.step(hosted, AppendLate(append.what))
-        return told
+        return bool(late)
 
 
 def _report_nothing(_error: ErrorCode) -> None:
@@ -583,17 +596,3 @@ def _read_slice(hosted: Hosted[Any], slices: LogSlices) -> bool:
     slices.faults.clear()
     hosted.unread.extend(batches or ())
     return batches is not None
-
-
-def _shared_batches(appends: list[Append], bytes_max: int) -> list[list[Append]]:
-    """Appends that share a batch; a transaction's are by themselves."""
-    shares: list[list[Append]] = []
-    room = 0
-    for append in appends:
-        size = size_of(append.records)
-        if not shares or size > room or append.producer is not None or shares[-1][0].producer is not None:
-            shares.append([])
-            room = bytes_max
-        shares[-1].append(append)
-        room -= size
-    return shares

@@ -5,7 +5,9 @@ Runs in: a partition worker.
     released   the view has the replica no more, and says nothing of a deletion (decision 009): its files stay, and where
                it stood is remembered for when it comes back
     deleted    the view names it in `doomed`: its directory is renamed to *-delete, its row says DELETED; OFFLINE, while its files
-               lie, or may lie, in a log directory that failed: they would come back with that (docs/decisions/007)
+               lie, or may lie, in a log directory that failed: they would come back with that (docs/decisions/007). It is renamed
+               to *-stray, where its topic stays and its log knows a later leader epoch than the state: that is one of the past, by
+               which nothing is deleted (decision 015)
     stopped    every log is flushed and closed, so that nothing needs recovery
 
 Source: Kafka `LogManager.asyncDelete`, `LogManager.shutdown`.
@@ -19,14 +21,18 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from headrace.errors import StorageExhausted, StorageFailed
-from headrace.ids import PartitionKey, TopicPartition, partition_key
+from headrace.ids import NO_EPOCH, PartitionKey, TopicPartition, partition_key
 from headrace.log.disk import storage_failure
-from headrace.log.names import DELETED_DIRECTORY_SUFFIX
+from headrace.log.names import DELETED_DIRECTORY_SUFFIX, STRAY_SUFFIX
 from headrace.log.state.checkpoints import (
+    EPOCH_MAX,
+    LEADER_EPOCH_FILE,
     LOG_START_OFFSET_FILE,
     PARTITION_METADATA_FILE,
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
+    BadCheckpoint,
+    read_leader_epochs,
     read_partition_metadata,
 )
 from headrace.shm.cluster_view import DoomedReplica
@@ -102,13 +108,16 @@ class ReplicaCloser:
         self._ended.pop(slot, None)
         self._refused.pop(key, None)
 
-    def delete(self, doomed: DoomedReplica, replica: Replica | None, is_unmade: bool) -> None:
+    def delete(
+        self, doomed: DoomedReplica, replica: Replica | None, is_unmade: bool, leader_epoch: int = NO_EPOCH
+    ) -> None:
         """Put a partition's directories aside, for the housekeeper to remove; `finish` says so in its row.
 
         What was refused by what passes is owed: call this again, and `finish`.
 
-        replica     that is open in its slot
-        is_unmade   no log was ever made for it
+        replica       that is open in its slot
+        is_unmade     no log was ever made for it
+        leader_epoch  of the partition's state, where its topic stays; NO_EPOCH: that goes as well
         """
         self._beat()
         ended = self._ended.get(doomed.slot)
@@ -136,7 +145,9 @@ class ReplicaCloser:
                     _log.error("directory kept, it belongs to another topic path=%s topic_id=%s", found, topic_id)
                     is_kept = True
                     continue
-                target = self._directories.put_aside(found, DELETED_DIRECTORY_SUFFIX, is_durable=False)
+                is_ahead = leader_epoch != NO_EPOCH and _epoch_of(found, replica) > leader_epoch
+                suffix = STRAY_SUFFIX if is_ahead else DELETED_DIRECTORY_SUFFIX
+                target = self._directories.put_aside(found, suffix, is_durable=False)
             except FileNotFoundError:
                 continue  # a copy that was given up
             except OSError as failure:
@@ -146,6 +157,13 @@ class ReplicaCloser:
                     is_refused = True
             else:
                 renamed_in.add(found.parent)
+                if is_ahead:
+                    _log.error(
+                        "replica put aside and not deleted, its log knows a later leader epoch than its partition's state: ZooKeeper"
+                        " has an old state partition=%s leader_epoch=%d path=%s",
+                        name, leader_epoch, target,
+                    )  # fmt: skip
+                    continue
                 _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
         if is_refused:
             self._refused[doomed.key] = _Refused(is_unmade, is_out_of_reach, renamed_in)
@@ -226,6 +244,18 @@ class ReplicaCloser:
             self._checkpoints.remember(replica.partition, log.directory, stood)
         except OSError as failure:
             self._failures.lose_directory(log.directory.parent, failure)
+
+
+def _epoch_of(directory: Path, replica: Replica | None) -> int:
+    """The latest leader epoch that a log knows; one that was reported as ahead was judged. raises OSError"""
+    if replica is not None and replica.log.directory == directory:
+        return NO_EPOCH if replica.is_wary and replica.ahead is None else replica.log.known_epoch
+    try:
+        entries = read_leader_epochs(directory / LEADER_EPOCH_FILE)
+    except BadCheckpoint as failure:
+        _log.error("leader epochs not read, the log counts as ahead of its state path=%s reason=%s", directory, failure)
+        return EPOCH_MAX
+    return entries[-1][0] if entries else NO_EPOCH
 
 
 def _publish(replica: Replica) -> StorageFailed | None:

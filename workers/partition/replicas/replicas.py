@@ -19,12 +19,12 @@ Source: blueprint, control plane; Kafka `ReplicaManager.becomeLeaderOrFollower`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageFailed
-from headrace.ids import INTERNAL_TOPICS, PartitionKey, TopicPartition
+from headrace.ids import INTERNAL_TOPICS, NO_EPOCH, PartitionKey, TopicPartition
 from headrace.limits import OPENING_SLICE_MS
 from headrace.log.disk import Disk
 from headrace.shm.cluster_view import Changes, ClusterView, DoomedReplica, PartitionView, TopicView
@@ -92,7 +92,7 @@ class Replicas:
         self._owed_syncs: dict[int, None] = {}  # slots whose log may owe one, as of the settings
         self._retired: list[Replica] = []  # not held any more, and their state does not say so yet
         self._opening_ns = 0
-        self._doomed: Iterable[DoomedReplica] = ()  # of the last view
+        self._doomed: list[tuple[DoomedReplica, int]] = []  # ours, of the last view; the leader epochs of their states
         self._is_first_view = True
         self._known = KnownPartitions(self._table.rows)
         checkpoints = KnownCheckpoints(self.directories.usable)
@@ -172,7 +172,9 @@ class Replicas:
             self._give_up(slot)
             self._new_slots.discard(slot)
             self._known.note_left(partition.key)
-        self._doomed = view.doomed
+        self._doomed = [
+            (one, _state_epoch(view, one)) for one in view.doomed if self.owned.has(one.topic, one.partition)
+        ]
         self._delete_all(is_first)
         for slot in stale.keys() - wanted.keys():
             if slot in self.by_slot:
@@ -404,17 +406,16 @@ class Replicas:
         """Of what the view dooms, what is ours. One that no view had before may lie in a directory that failed: an earlier process may
         have made it, and its topic may have been held back since. Only the controller knows that there is none (`note_new`).
         """
-        ours = [one for one in self._doomed if self.owned.has(one.topic, one.partition)]
-        for one in ours:
+        for one, leader_epoch in self._doomed:
             if is_first_view:  # an earlier process may have had its log, in the views that follow too
                 self._known.add(one.key)
                 self._known.note_left(one.key)
             if not self._closer.is_deleted(one):
                 replica = self._forget(one.slot) if one.slot in self.by_slot else None
                 self.offline.pop(one.slot, None)
-                self._closer.delete(one, replica, is_unmade=one.key in self._told_new)
+                self._closer.delete(one, replica, one.key in self._told_new, leader_epoch)
         self._closer.finish()
-        for one in ours:
+        for one, _leader_epoch in self._doomed:
             if self._closer.is_deleted(one):
                 self._known.forget(one.key)
                 self._told_new.pop(one.key, None)
@@ -425,6 +426,15 @@ class Replicas:
         replica = self.by_slot.pop(slot)
         self._retired.append(replica)
         return replica
+
+
+def _state_epoch(view: ClusterView, doomed: DoomedReplica) -> int:
+    """The leader epoch of its partition's state, where its topic stays; else NO_EPOCH."""
+    topic = view.topics.get(doomed.topic)
+    if topic is None or doomed.partition >= len(topic.partitions):
+        return NO_EPOCH
+    partition = topic.partitions[doomed.partition]
+    return partition.leader_epoch if partition.key == doomed.key else NO_EPOCH
 
 
 def _ignore(_replica: Replica, _partition: PartitionView) -> None:

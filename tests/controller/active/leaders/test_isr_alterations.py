@@ -132,6 +132,24 @@ def test_what_is_refused_keeps_nothing_else_back(node, ensemble):
     assert stored(ensemble, 1).version == 0
 
 
+@pytest.mark.parametrize("leader_epoch", [0, 1])
+def test_a_leader_that_knows_a_later_state_has_it_read_again(node, ensemble, leader_epoch):
+    """Its node wrote it, and was killed before the note of that: NOT_CONTROLLER for ever else."""
+    theirs = stored(ensemble, 1)._replace(leader_epoch=leader_epoch)
+    ensemble.put(znodes.state_path("t", 1), znodes.encode_state(theirs))
+    asked = {("t", 1): WantedIsr(1, leader_epoch, (1,), {}, 0, 1)}
+    outcomes = node.run(alter(node.active.term, asked))
+    assert outcomes["t", 1] == stored(ensemble, 1)
+    assert (stored(ensemble, 1).isr, stored(ensemble, 1).version) == ((1,), 2)
+
+
+def test_it_is_read_once_for_a_request_however_late_its_leader_says_it_is(node):
+    read = []
+    node.zk.on_read = lambda: read.append(1)
+    assert ask(node, (0, 1), epochs=(9, 0))["t", 0] is ErrorCode.NOT_CONTROLLER
+    assert len(read) == 1
+
+
 def test_an_equal_state_writes_nothing_and_tells_nobody(node, ensemble):
     before = ensemble.writes
     assert ask(node, (2, 1, 0))["t", 0] == stored(ensemble, 0)
