@@ -204,7 +204,7 @@ class LogLoader:
             self._bases,
             self._rolled_bytes,
             self._unsynced,
-            self._created_first_segment or not believed.is_clean,
+            self._created_first_segment or self._replay.has_new_names or not believed.is_clean,
             start_offset,
             end_offset,
             recovery_point,
