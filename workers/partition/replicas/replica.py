@@ -25,7 +25,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final
 
-from headrace.errors import HeadraceError, LogDamaged, StorageExhausted, StorageFailed
+from headrace.errors import HeadraceError, LogDamaged, ReplicaOffline, StorageExhausted, StorageFailed
 from headrace.ids import NO_LEADER, PartitionKey, TopicPartition
 from headrace.limits import APPEND_PLACES_MAX
 from headrace.log.config import LogConfig
@@ -471,7 +471,7 @@ class Replica:
         if self.is_full:
             raise StorageExhausted(f"{self.partition}: no room in {self.log.directory.parent}")
         if self.state is RowState.OFFLINE:
-            raise StorageFailed(f"{self.partition}: offline")
+            raise ReplicaOffline(f"{self.partition}: offline")
         if self.followers is not None:
             self._note_place()
         return self.log.log_end_offset, self.log.size_bytes
