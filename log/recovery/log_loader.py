@@ -344,7 +344,7 @@ class LogLoader:
 
     def _check_transaction_index(self, base: int, following: int) -> None:
         try:
-            check_transaction_index(path_of(self._directory, base, TXN_INDEX_SUFFIX), base, following)
+            check_transaction_index(path_of(self._directory, base, TXN_INDEX_SUFFIX), base, following, self._progress)
         except (CorruptIndex, OSError) as failure:
             if isinstance(failure, OSError) and failure.errno != errno.EIO:
                 raise

@@ -75,7 +75,7 @@ def test_damage_that_a_truncation_meets_costs_no_directory(tmp_path):
     replica.take_role(view.topics["t"].partitions[0]._replace(leader=1, leader_epoch=1, replicas=(0, 1), isr=(0, 1)))
     replica.high_watermark = 2
     damage(replica, 3 * len(batch()))
-    with pytest.raises(LogDamaged, match="truncation: .* no batch at byte") as failure:
+    with pytest.raises(LogDamaged, match=r"truncation: .* no batch at byte") as failure:
         replica.truncate(5)
     assert replica.log.failure is failure.value
     replica.fail(failure.value)
