@@ -1,6 +1,7 @@
 """Producers: sequences, epochs, transactions, expiry, snapshots; through the state itself and through a log that restarts."""
 
 import random
+from collections import deque
 
 import pytest
 
@@ -344,3 +345,34 @@ def facts(log):
     }
     indexes = {path.name: path.read_bytes() for path in log.directory.glob("*.txnindex")}
     return producers, indexes, log.producers.last_stable_offset(log.log_end_offset)
+
+
+# The last stable offset
+
+
+class NotWalked(deque):
+    """Markers that wait: whoever looks takes them from an end."""
+
+    def __iter__(self):
+        raise AssertionError("each append walks all that wait")
+
+
+def test_the_last_stable_offset_is_that_of_every_transaction_whatever_the_order_of_begins_and_marks(tmp_path):
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    state = ProducerState(tmp_path, Disk())
+    state._unreplicated = NotWalked()
+    begun, ended, mark = {}, [], 0
+    for offset in range(3000):
+        producer_id = chance.randrange(9)
+        if producer_id not in begun:
+            begun[producer_id] = offset
+            state.update(producer_id, 0, -1, 0, offset, NOW_MS, 1)
+        elif chance.random() < 0.5:
+            ended.append((begun.pop(producer_id), offset))
+            state.end_transaction(producer_id, 0, 0, offset, chance.random() < 0.5, NOW_MS)
+        if chance.random() < 0.3:
+            mark = chance.choice([mark, chance.randint(mark, offset + 1), offset + 1])
+        undecided = [*begun.values(), *(first for first, marker in ended if marker >= mark)]
+        assert state.last_stable_offset(mark) == min([mark, *undecided]), seed
+    assert len(ended) > 500
