@@ -176,7 +176,9 @@ class ProducerState:
             return _OUT_OF_ORDER, None
         if epoch < producer.epoch:
             return _OLD_EPOCH, None
-        return _NEXT if first_sequence == 0 or producer.is_behind else (_OUT_OF_ORDER, None)
+        if first_sequence and not producer.is_behind:
+            return _OUT_OF_ORDER, None
+        return _NEXT if is_transactional or producer.txn_first_offset < 0 else (_NO_TRANSACTION, None)
 
     def begin_verification(self, producer_id: int, epoch: int) -> Verification:
         """A question is asked; two at a time about one epoch share it. One of another epoch has no answer any more."""
