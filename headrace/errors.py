@@ -281,6 +281,10 @@ class LogShort(LogDamaged):
         self.published = published
 
 
+class ReplicaOffline(StorageFailed):
+    """An append to a replica that is out of service already: what it says of its directory was said then."""
+
+
 def is_exhausted(failure: Exception) -> bool:
     """Whether it passes when something is given back: a full disk, too many open files."""
     is_system = isinstance(failure, OSError) and failure.errno in EXHAUSTED
@@ -288,8 +292,8 @@ def is_exhausted(failure: Exception) -> bool:
 
 
 def costs_directory(failure: OSError | StorageFailed) -> bool:
-    """Whether it says something of the whole log directory: not what passes, nor what one log's files say."""
-    return not is_exhausted(failure) and not isinstance(failure, LogDamaged)
+    """Whether it says something of the whole log directory: what the system refused for good, not what one log's files say."""
+    return not is_exhausted(failure) and not isinstance(failure, LogDamaged | ReplicaOffline)
 
 
 class Fenced(HeadraceError):

@@ -24,7 +24,7 @@ from headrace.limits import READER_SEGMENTS_MAX
 from headrace.log.batch_walk import Found
 from headrace.log.index_layout import TIME_ENTRY, AbortedTransaction
 from headrace.log.names import LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, bases_among, path_of
-from headrace.log.reading.aborted_transactions import read_aborted
+from headrace.log.reading.aborted_transactions import find_aborted
 from headrace.log.reading.index_reader import TolerantIndexReader
 from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.reading.segment_file import SegmentFile
@@ -284,16 +284,11 @@ class LogReader:
             if base not in self._aborted_in:
                 continue  # it had none when the list was read, which is as new as the row that told `end_offset`
             path = path_of(self.directory, base, TXN_INDEX_SUFFIX)
-            entries = read_aborted(path)
+            is_through = find_aborted(path, offset, range_end, aborted)
             self.confirm()
-            if not entries and base in self._aborted_in and not path.exists():
+            if is_through is None:
                 raise FileNotFoundError(f"{path}: compacted into another segment since the directory was listed")
-            for one in entries:
-                if one.last_offset >= offset and one.first_offset < range_end:
-                    aborted.append(one)
-                if one.last_stable_offset >= range_end:
-                    return aborted  # what ended later began after the range
-            if base >= end_segment:
+            if is_through or base >= end_segment:
                 break
         return aborted
 

@@ -62,15 +62,17 @@ def next_batch(segment: Segment, position: int, next_offset: int, disk: Disk) ->
     return None
 
 
-def has_whole_batch(segment: Segment, position: int, next_offset: int, disk: Disk) -> bool:
+def has_whole_batch(segment: Segment, position: int, next_offset: int, disk: Disk, reaching: int = -1) -> bool:
     """Whether a whole batch of this segment lies anywhere from a damaged one on: a lost sector takes many small ones, or a length.
+
+    reaching   the last offset that it has at least
 
     Its offset may be below the one that is due: no checksum is of the offset before it. The search goes as far as
     REST_SEARCH_BYTES_MAX. Where the bytes are so odd that this does not tell, there may be one.
 
     raises   OSError
     """
-    if next_batch(segment, position, next_offset, disk) is not None:
+    if reaching < 0 and next_batch(segment, position, next_offset, disk) is not None:
         return True
     size = min(segment.size_bytes, position + REST_SEARCH_BYTES_MAX)
     left = REST_SEARCH_BYTES_MAX  # to be compared with a checksum
@@ -91,8 +93,9 @@ def has_whole_batch(segment: Segment, position: int, next_offset: int, disk: Dis
                 left -= length
                 if left < 0:
                     return True
-                for _step in walk(segment.fd, start + at, end, least, is_checked=True, disk=disk):
-                    return True
+                for step in walk(segment.fd, start + at, end, least, is_checked=True, disk=disk):
+                    if step.last_offset >= reaching:
+                        return True
         if got < len(part) or start + got >= size:
             return False
         start += got - MAGIC_POSITION  # a header may have begun there

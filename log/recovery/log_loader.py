@@ -23,8 +23,9 @@ in a log that was synced before each answer, where a whole batch follows it, in 
 there are, what follows it is put aside before it is cut.
 
 What lies below the log's start is no part of it: damage and holes there (segments were deleted, and the machine lost some of the
-renames) say nothing of what follows. A log that ends below its start (records were deleted up to an offset that was lost) is reset
-to its start: no offset is given twice. No segment is unlinked for any of this: it is put aside (`stray.py`), with an ERROR.
+renames) say nothing of what follows. Where nothing from the start on is known, or found, such damage is no loss. A log that ends below
+its start (records were deleted up to an offset that was lost) is reset to its start: no offset is given twice. No segment is unlinked for
+any of this: it is put aside (`stray.py`), with an ERROR.
 
 Runs in: the partition worker that owns the log. Source: Kafka `LogLoader`.
 """
@@ -204,7 +205,7 @@ class LogLoader:
             self._bases,
             self._rolled_bytes,
             self._unsynced,
-            self._created_first_segment or not believed.is_clean,
+            self._created_first_segment or self._replay.has_new_names or not believed.is_clean,
             start_offset,
             end_offset,
             recovery_point,
@@ -243,6 +244,10 @@ class LogLoader:
                 opening.log_start_offset,
             )
             active.close()
+            is_known = opening.recovery_point > opening.log_start_offset or opening.is_clean
+            if is_known or opening.trusted is not None:  # it had records from its start on, or may have had
+                self._note_loss()
+                self._has_lost_end = True
             self._put_aside(segment_bases(self._directory))
             return self._begin(opening.log_start_offset)
         if self._epochs.is_lost:
@@ -284,6 +289,8 @@ class LogLoader:
             if self._split_at > 0:
                 found.insert(index, self._split_at)
             if (cut_bytes and not is_kept) or self._end_offset > following or self._is_lost(found[index], opening):
+                self._note_loss()
+                self._has_lost_end = True
                 self._put_aside(found[index:])
                 return segment
             self._roll(segment)
@@ -344,7 +351,7 @@ class LogLoader:
 
     def _check_transaction_index(self, base: int, following: int) -> None:
         try:
-            check_transaction_index(path_of(self._directory, base, TXN_INDEX_SUFFIX), base, following)
+            check_transaction_index(path_of(self._directory, base, TXN_INDEX_SUFFIX), base, following, self._progress)
         except (CorruptIndex, OSError) as failure:
             if isinstance(failure, OSError) and failure.errno != errno.EIO:
                 raise
@@ -365,6 +372,8 @@ class LogLoader:
 
         def before_cut(position: int, next_offset: int) -> None:
             is_synced = position < known_end or next_offset < opening.recovery_point
+            if next_offset < opening.log_start_offset and not self._reaches_start(segment, position, opening, later):
+                return
             is_within = not is_synced and self._has_batch(later)
             is_followed = (
                 self._was_synced
@@ -404,6 +413,16 @@ class LogLoader:
         self._is_scanned &= recovery.scanned_from == 0
         self._end_offset = recovery.next_offset
         return segment, cut_bytes
+
+    def _reaches_start(self, segment: Segment, position: int, opening: LogCheckpoint, later: Sequence[int]) -> bool:
+        """Whether what is damaged, or follows, may be a part of the log: something from its start on. raises OSError"""
+        start = opening.log_start_offset
+        if opening.recovery_point > start or opening.is_clean or opening.trusted is not None or self._has_batch(later):
+            return True
+        head = os.pread(segment.fd, HEADER_BYTES, position)
+        if len(head) == HEADER_BYTES and head[MAGIC_POSITION] == MAGIC_V2 and parse_header(head).last_offset >= start:
+            return True
+        return has_whole_batch(segment, position, segment.base_offset, self._disk, reaching=start)
 
     def _note_loss(self) -> None:
         """Something that may have been acknowledged is about to go. raises OSError"""
@@ -449,8 +468,6 @@ class LogLoader:
 
     def _put_aside(self, lost: list[int]) -> None:
         """Segments that are none of the log's any more."""
-        self._note_loss()
-        self._has_lost_end = True
         place = put_aside(self._directory, lost, self._disk, doubt_all)
         _log.error(
             "segments moved aside, no longer part of the log directory=%s count=%d first=%d last=%d moved_to=%s",

@@ -78,7 +78,7 @@ class Recovery:
         if not (known_end and self._trust_up_to(known_end, was_cut=was_cut)):
             self._forget_indexes()
         if self._replay is not None:
-            segment.transaction_index.truncate_to_offset(self.next_offset)
+            segment.transaction_index.truncate_to_offset(self.next_offset, self._progress)
             self._replay.catch_up(segment.base_offset, self._end, self.next_offset, segment.transaction_index)
         self._scan(size)
         if segment.first_timestamp_ms < 0 < self._end:

@@ -107,6 +107,7 @@ class ProducerReplay:
 
     is_compacted     the topic's policy: batches may be missing before a segment, and nothing was lost
     bytes_replayed   since the snapshot
+    has_new_names    transaction indexes are made, or are to be made again: their names may not be on disk yet
     """
 
     def __init__(
@@ -130,12 +131,14 @@ class ProducerReplay:
         self._dated: TransactionIndex | None = None  # of the segment that recovery goes over
         self._progress = progress
         self._is_compacted = is_compacted
+        self.has_new_names = False
         self._next_offset = -1  # the state is as of this offset; -1: nothing is loaded
         self._untrusted_from = NEVER_OFFSET
 
     def distrust_transactions(self, base_offset: int) -> None:
         """The transaction indexes from this segment on are filled again."""
         self._untrusted_from = min(self._untrusted_from, base_offset)
+        self.has_new_names = True
 
     def catch_up(self, end_segment: int, end_position: int, offset: int, index: TransactionIndex) -> None:
         """The state as of `offset`, where the log is known to be whole up to (end_segment, end_position).
@@ -173,6 +176,8 @@ class ProducerReplay:
                     own_index.sync()
                     own_index.close()
         reader.close()
+        if self.has_new_names:  # what was synced before is not looked at again: no later flush may come
+            self._disk.sync_directory(self._directory)
         self._note_missing(offset, is_deleted=offset <= first)
         self._next_offset = offset  # it may have been after it
 
@@ -235,8 +240,8 @@ class ProducerReplay:
                 date_ms,
                 partial(os.pread, fd, step.size, step.position),
             )
-            if aborted is not None:
-                index.append(aborted)
+            if aborted is not None and index.append(aborted):
+                self.has_new_names = True
         self.bytes_replayed += size_of(run)
         self._next_offset = run[-1].last_offset + 1
 
@@ -272,5 +277,5 @@ class ProducerReplay:
                 date_ms,
                 partial(segment.read, batch),
             )
-            if aborted is not None:
-                index.append(aborted)
+            if aborted is not None and index.append(aborted):
+                self.has_new_names = True

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from headrace.errors import CorruptIndex
 from headrace.log.disk import Disk
 from headrace.log.index_layout import TXN_ENTRY, TXN_VERSION, AbortedTransaction
-from headrace.log.reading.aborted_transactions import read_aborted, read_entries
+from headrace.log.reading.aborted_transactions import check_entries
 
 
 class TransactionIndex:
@@ -44,7 +45,8 @@ class TransactionIndex:
 
         returns   whether it is the first one
         """
-        self._open()
+        if self._fd < 0:
+            self._open()
         if aborted.last_offset <= self._last_offset:
             return False
         is_first = not self._size_bytes
@@ -53,21 +55,24 @@ class TransactionIndex:
         self._last_offset = aborted.last_offset
         return is_first
 
-    def truncate_to_offset(self, offset: int) -> None:
-        """Drop the entries whose marker lies at or after an offset, all of them where one can't be. raises OSError"""
+    def truncate_to_offset(self, offset: int, progress: Callable[[int], None] | None = None) -> None:
+        """Drop the entries whose marker lies at or after an offset, all of them where one can't be. raises OSError
+
+        progress   called with 0 now and then: a sign of life
+        """
+        count, last_marker = 0, -1
         try:
-            entries = [entry for entry in read_aborted(self.path) if entry.last_offset < offset]
-        except CorruptIndex:
-            entries = []
-        except OSError as failure:
-            if failure.errno != errno.EIO:
-                raise
-            entries = []  # what can't be read is made again from the segment
-        if not entries:
+            count, last_marker, _first, _end = check_entries(self.path, offset, progress)
+        except (CorruptIndex, OSError) as failure:
+            if isinstance(failure, OSError) and failure.errno != errno.EIO:
+                raise  # else: what can't be read, or can't be, is made again from the segment
+        if not count:
             self.close()
             self._disk.remove_file(self.path)
             return
-        self._open(entries)
+        if self._fd < 0:
+            self._fd = self._disk.open(self.path, os.O_RDWR)
+        self._size_bytes, self._last_offset = count * TXN_ENTRY.size, last_marker
         self._disk.truncate(self._fd, self._size_bytes)
 
     def sync(self) -> None:
@@ -80,12 +85,13 @@ class TransactionIndex:
             os.close(self._fd)
             self._fd = -1
 
-    def _open(self, entries: list[AbortedTransaction] | None = None) -> None:
-        """Open the file, or make it; it ends with `entries`, or those that it has."""
-        if self._fd < 0:
-            self._fd = self._disk.open(self.path, os.O_RDWR | os.O_CREAT)
-        elif entries is None:
-            return
-        entries = read_entries(self.path) if entries is None else entries
-        self._size_bytes = len(entries) * TXN_ENTRY.size
-        self._last_offset = entries[-1].last_offset if entries else -1
+    def _open(self) -> None:
+        """Open the file, or make it; it ends with the last whole entry that it has. raises OSError"""
+        fd = self._disk.open(self.path, os.O_RDWR | os.O_CREAT)
+        self._fd = fd
+        size = os.fstat(fd).st_size
+        self._size_bytes = size - size % TXN_ENTRY.size
+        self._last_offset = -1
+        if self._size_bytes:
+            data = os.pread(fd, TXN_ENTRY.size, self._size_bytes - TXN_ENTRY.size)
+            self._last_offset = TXN_ENTRY.unpack(data)[3]

@@ -6,9 +6,9 @@
                timestamp i64 | coordinator_epoch i32 | current_txn_first_offset i64
 
 Of a producer's batches a snapshot has the last one; `recovery/producer_recall.py` finds those before it. A producer whose last
-batch may be unknown (`Producer.is_behind`) is left out, so it is unknown to who loads the snapshot; with an open transaction it is
-there without a sequence, which says the same. A file that fails its checksum is removed: the one before it is taken, and more of the
-log replayed.
+batch may be unknown (`Producer.is_behind`) is there without a sequence, and with an offset delta of -1: its epoch stays known. One with
+an open transaction and no sequence is taken for such a one: of a coordinator's, which has none, the epoch alone is asked. A file that
+fails its checksum is removed: the one before it is taken, and more of the log replayed.
 
 Runs in: the partition worker that owns the log; `inspection/` reads. Source: Kafka `ProducerStateManager`.
 """
@@ -37,6 +37,7 @@ SNAPSHOTS_KEPT: Final = 2  # besides those at the beginning of a segment
 _log: Final = logging.getLogger(__name__)
 
 _HEAD: Final = Struct(">hIi")
+_BEHIND: Final = -1  # an offset delta
 _ENTRY: Final = Struct(">qhiqiqiq")
 _CRC_START: Final = 6
 
@@ -145,8 +146,6 @@ def pack_snapshot(producers: Mapping[int, Producer]) -> bytes:
     """The bytes of a snapshot file."""
     entries = []
     for producer_id, producer in producers.items():
-        if producer.is_behind and producer.txn_first_offset < 0:
-            continue
         has_last = producer.batches and not producer.is_behind
         last = producer.batches[-1] if has_last else Appended(-1, -1, -1, -1, producer.last_timestamp_ms)
         entries.append(
@@ -155,7 +154,7 @@ def pack_snapshot(producers: Mapping[int, Producer]) -> bytes:
                 producer.epoch,
                 last.last_sequence,
                 last.last_offset,
-                last.last_offset - last.first_offset,
+                _BEHIND if producer.is_behind else last.last_offset - last.first_offset,
                 producer.last_timestamp_ms,
                 producer.coordinator_epoch,
                 producer.txn_first_offset,
@@ -186,7 +185,7 @@ def read_snapshot(path: Path) -> OrderedDict[int, Producer]:
         producer.last_timestamp_ms = timestamp_ms
         producer.coordinator_epoch = coordinator_epoch
         producer.txn_first_offset = txn_offset
-        producer.is_behind = txn_offset >= 0 > last_sequence
+        producer.is_behind = last_sequence < 0 and (delta == _BEHIND or txn_offset >= 0)
         if last_sequence >= 0:
             first_sequence = (last_sequence - delta) & SEQUENCE_MASK
             producer.batches.append(

@@ -19,7 +19,7 @@ KIP-98, KIP-360.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from pathlib import Path
@@ -145,7 +145,9 @@ class ProducerState:
         self._budget.logs[id(self.producers)] = self.producers
         self.verifications: dict[int, Verification] = {}  # producer id -> what was asked, and it has done nothing since
         self._ongoing: dict[int, int] = {}  # first offset -> producer id, in the order of offsets
-        self._unreplicated: dict[int, int] = {}  # first offset -> offset of the marker, which may not be committed yet
+        # (offset of a marker that may not be committed yet, first offset), both in order: one that ended before another, and began
+        # after it, is not remembered. It never decides.
+        self._unreplicated: deque[tuple[int, int]] = deque()
 
     def check(
         self, producer_id: int, epoch: int, first_sequence: int, last_delta: int, is_transactional: int = 0
@@ -174,7 +176,9 @@ class ProducerState:
             return _OUT_OF_ORDER, None
         if epoch < producer.epoch:
             return _OLD_EPOCH, None
-        return _NEXT if first_sequence == 0 or producer.is_behind else (_OUT_OF_ORDER, None)
+        if first_sequence and not producer.is_behind:
+            return _OUT_OF_ORDER, None
+        return _NEXT if is_transactional or producer.txn_first_offset < 0 else (_NO_TRANSACTION, None)
 
     def begin_verification(self, producer_id: int, epoch: int) -> Verification:
         """A question is asked; two at a time about one epoch share it. One of another epoch has no answer any more."""
@@ -270,22 +274,29 @@ class ProducerState:
         if first_offset < 0:
             return None
         self._ongoing.pop(first_offset, None)
-        self._unreplicated[first_offset] = marker_offset
+        unreplicated = self._unreplicated
+        while unreplicated and unreplicated[-1][1] > first_offset:
+            unreplicated.pop()
+        unreplicated.append((marker_offset, first_offset))
         if not is_abort:
             return None
         stable = next(iter(self._ongoing), marker_offset + 1)
         return AbortedTransaction(producer_id, first_offset, marker_offset, stable)
 
     def last_stable_offset(self, high_watermark: int) -> int:
-        """Below it every transaction is decided, and so is replicated: what read_committed may see."""
-        if self._unreplicated:
-            for first_offset, marker_offset in list(self._unreplicated.items()):
-                if marker_offset < high_watermark:
-                    del self._unreplicated[first_offset]
-        elif not self._ongoing:
-            return high_watermark
-        undecided = min(self._unreplicated, default=high_watermark)
-        return min(undecided, next(iter(self._ongoing), high_watermark), high_watermark)
+        """Below it every transaction is decided, and so is replicated: what read_committed may see.
+
+        Costs what the mark has passed since the last call, however many markers wait for it.
+        """
+        unreplicated = self._unreplicated
+        while unreplicated and unreplicated[0][0] < high_watermark:
+            unreplicated.popleft()
+        stable = high_watermark
+        if unreplicated and unreplicated[0][1] < stable:
+            stable = unreplicated[0][1]
+        if self._ongoing:
+            stable = min(stable, next(iter(self._ongoing)))
+        return stable
 
     def doubt(self, log_start_offset: int) -> None:
         """A part of the log can't be read: each producer may have had more batches in it than are known.

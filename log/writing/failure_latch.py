@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NoReturn
 
-from headrace.errors import StorageExhausted, StorageFailed
+from headrace.errors import HeadraceError, LogDamaged, StorageExhausted, StorageFailed
 from headrace.log.disk import storage_failure
 
 
@@ -47,4 +47,11 @@ class FailureLatch:
         """
         self.is_torn = self.is_torn or is_torn
         self.reason = storage_failure(f"{self._directory}: {what}", failure, is_sync=is_sync)
+        raise self.reason from None
+
+    def fail_damaged(self, what: str, failure: HeadraceError, *, is_torn: bool = False) -> NoReturn:
+        """The same, for what is wrong in the log's own files: that says nothing of its directory. raises LogDamaged"""
+        self.is_torn = self.is_torn or is_torn
+        is_known = isinstance(failure, StorageFailed)
+        self.reason = failure if is_known else LogDamaged(f"{self._directory}: {what}: {failure}")
         raise self.reason from None

@@ -1,6 +1,7 @@
 """The end of a log, where batches go: what appends of clients, leaders and coordinators have in common.
 
-    write        the batches into the active segment, then the index entries that are due, then the log's end moves
+    write        aborted transactions, whose markers are among the batches, into their index; the batches into the active segment;
+                 the index entries that are due; then the log's end moves
     roll         the next segment begins at the log's end; the producers' state is written down
     settle       after the last write of a call: a flush, or a snapshot of the producers, where one is due
 
@@ -58,13 +59,14 @@ class LogTail:
         self._segments.end_offset = end_offset
 
     def write_run(self, run: memoryview, end_offset: int, aborted: list[AbortedTransaction]) -> None:
-        """Write batches that lie side by side, then the aborted transactions whose markers are among them.
+        """Write the aborted transactions whose markers are among batches that lie side by side, then these batches.
+
+        An index entry without its marker tells readers of nothing, and opening cuts it. A marker without its entry would be read
+        as if nothing had been aborted.
 
         aborted   is empty after it
         raises    StorageFailed
         """
-        if len(run):
-            self.write([run], end_offset)
         try:
             for one in aborted:
                 if self._segments.active.transaction_index.append(one):
@@ -72,6 +74,8 @@ class LogTail:
         except OSError as failure:
             self._latch.fail("transaction index", failure)
         aborted.clear()
+        if len(run):
+            self.write([run], end_offset)
 
     def roll(self, config: LogConfig) -> Segment:
         """Begin the next segment, which is returned. raises StorageFailed"""

@@ -425,7 +425,7 @@ class PartitionLog:
 
         is_mapped   readers were notified of what goes: they may have mapped it, and keep that file
         returns     whether anything was cut
-        raises      StorageFailed; for what is left see `check_cut`
+        raises      StorageFailed; LogDamaged, where its files make no sense; for what is left see `check_cut`
         """
         self._latch.check()
         self._is_short = False
@@ -445,7 +445,7 @@ class PartitionLog:
         except OSError as failure:
             self._latch.fail("truncation", failure, is_torn=self._truncation.has_begun)
         except HeadraceError as failure:
-            self._latch.fail("truncation", OSError(str(failure)), is_torn=self._truncation.has_begun)
+            self._latch.fail_damaged("truncation", failure, is_torn=self._truncation.has_begun)
         return True
 
     def check_cut(self, offset: int) -> None:

@@ -38,7 +38,7 @@ class SegmentList:
     cut_version    the version when the log was opened, or cut
     changed_version  the same, or when segments were swapped: a base offset of before may stand for other records
     unsynced       rolled segments that this process has not synced; `SyncState` takes them out
-    has_new_names  a segment was begun since the directory was synced; `SyncState` resets it
+    has_new_names  a segment or a transaction index was begun since the directory was synced; `SyncState` resets it
     """
 
     __slots__ = (
@@ -110,6 +110,7 @@ class SegmentList:
     def note_transaction_index(self) -> None:
         """The active segment has one since now: readers look for none where their list, which is as old as their row, has none."""
         self.version += 1
+        self.has_new_names = True
 
     def count_droppable(self, bases: set[int], high_watermark: int) -> int:
         """How many of the oldest segments are in `bases` and may go: never the active one, nothing uncommitted."""

@@ -4,10 +4,15 @@ import resource
 
 import pytest
 
-from headrace.limits import DESCRIPTORS_PER_SEGMENT, OPEN_SEGMENTS_MAX
+from headrace.limits import DESCRIPTORS_PER_LOG, DESCRIPTORS_PER_SEGMENT, OPEN_SEGMENTS_MAX
+from headrace.log.config import LogConfig
 from headrace.node import descriptors
 from headrace.node.descriptors import prepare_descriptors, wanted_descriptors
+from headrace.protocol.record_batch import TRANSACTIONAL_BIT
 from headrace.settings import Settings
+from tests.support.descriptors import held_below
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import LogMaker, batch
 
 
 class Limit:
@@ -45,6 +50,18 @@ def test_what_is_wanted_follows_the_settings():
     assert many["network worker"] - few["network worker"] == 20_000
     assert many["partition worker"] - few["partition worker"] >= 4 * 10_000
     assert min(few.values()) > DESCRIPTORS_PER_SEGMENT * OPEN_SEGMENTS_MAX
+
+
+def test_a_log_holds_no_more_than_is_counted_and_one_is_left_for_its_roll(tmp_path):
+    """With an aborted transaction it has a fourth file."""
+    maker = LogMaker(tmp_path)
+    log = maker.open(LogConfig(index_interval_bytes=10))
+    log.append_as_leader([batch(), batch(), batch()], 0, NOW_MS)
+    one = batch(producer_id=1, producer_epoch=0, base_sequence=0, attributes=TRANSACTIONAL_BIT)
+    log.append_as_leader([one], 0, NOW_MS)
+    log.append_marker(1, 0, 0, True, 0, NOW_MS)
+    assert held_below(log.directory) == DESCRIPTORS_PER_LOG - 1
+    log.abandon()
 
 
 def test_a_low_soft_limit_is_raised(limit, caplog):

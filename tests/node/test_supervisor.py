@@ -655,6 +655,21 @@ def test_a_process_that_can_not_be_forked_for_now_is_started_later(fork_node, mo
     assert node.stop() == 0
 
 
+def test_a_stop_before_a_worker_could_be_forked_is_clean(fork_node, tmp_path, monkeypatch):
+    def fork(wiring, process_id, *arguments, inner=supervisor.fork_child):
+        if process_id == PARTITION:
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return inner(wiring, process_id, *arguments)
+
+    monkeypatch.setattr(supervisor, "fork_child", fork)
+    told = tmp_path / "told"
+    node = fork_node(housekeeper=fakes.telling(told))
+    wait_until(lambda: "process not started, retrying" in node.log() and len(node.children()) == 3)
+    wait_until(lambda: node.state(HOUSEKEEPER) is ProcessState.READY)
+    assert node.stop() == 0
+    assert told.read_text() == "hr-housekeep-0 clean=True\n"
+
+
 def test_the_steady_date_follows_the_wall_clock(fork_node):
     """Of a supervisor that does not turn it a date that was wrong at the start would stay."""
     node = fork_node()

@@ -9,9 +9,12 @@ import pytest
 
 from headrace.log.batch_walk import walk
 from headrace.log.config import LogConfig
+from headrace.log.index_layout import AbortedTransaction
 from headrace.log.names import LOG_SUFFIX, STRAY_SUFFIX, SUFFIXES, aside_name, path_of
+from headrace.log.reading.aborted_transactions import read_aborted
 from headrace.log.state.compacted_offset import raise_compacted
 from headrace.log.state.producer_snapshot import BadSnapshot, read_snapshot
+from headrace.protocol.record_batch import TRANSACTIONAL_BIT
 from tests.support.fake_clock import NOW_MS
 from tests.support.log_fixtures import batch
 
@@ -47,6 +50,25 @@ def test_a_garbage_tail_is_cut_at_the_last_batch(maker, tail, how):
     if how.get("trusted"):
         how = {"trusted": end[1:]}
     assert state(maker.open(CONFIG, **how)) == end
+
+
+@pytest.mark.parametrize("how", ["killed", "power", "clean"])
+def test_an_index_entry_whose_marker_was_never_written_is_cut(maker, how):
+    """Markers are indexed before they are written."""
+    log = maker.open()
+    one = batch(producer_id=7, producer_epoch=0, base_sequence=0, attributes=TRANSACTIONAL_BIT)
+    log.append_as_leader([one], 0, NOW_MS)
+    log.append_marker(7, 0, 0, True, 0, NOW_MS)
+    end = state(log)
+    index = log.segments.active.transaction_index
+    index.append(AbortedTransaction(8, 2, 2, 3))
+    assert len(read_aborted(index.path)) == 2
+    log.close() if how == "clean" else log.abandon()
+    again = maker.open(clean=how == "clean", trusted=end[1:] if how == "killed" else None)
+    assert state(again) == end
+    assert [one.producer_id for one in read_aborted(index.path)] == [7]
+    again.append_marker(8, 0, 0, True, 0, NOW_MS)
+    assert [one.producer_id for one in read_aborted(index.path)] == [7], "nothing of it was written"
 
 
 def test_a_tail_torn_at_every_byte_of_the_last_batch_is_cut(maker):

@@ -230,3 +230,55 @@ def test_a_copy_of_other_bytes_stays_beside_the_new_one(maker):
         bit(path, position)
         maker.open(SYNCED).abandon()
     assert len(strays(maker)) == 2
+
+
+# Below the log's start
+
+
+def torn_in_the_middle(maker, count, start):
+    """Records were deleted up to an offset, and the recovery point is there; nothing was synced. A page is zeros after a power loss."""
+    log = maker.open()
+    for _ in range(count):
+        log.append_as_leader([batch()], 0, NOW_MS)
+    log.advance_log_start(start)
+    size = log.end_position
+    log.abandon()
+    with open(log.directory / f"{0:020d}.log", "r+b") as torn:
+        torn.seek(5 * size // count)
+        torn.write(bytes(100))
+
+
+def put_aside(maker):
+    return [path for path in maker.directory.parent.iterdir() if path.name.endswith("-stray")]
+
+
+@pytest.mark.parametrize("is_sole", [False, True])
+@pytest.mark.parametrize("recovery_point", [0, 10])
+def test_damage_that_nothing_of_the_log_follows_is_no_loss(maker, recovery_point, is_sole, caplog):
+    torn_in_the_middle(maker, 10, 10)
+    log = maker.open(recovery_point=recovery_point, log_start_offset=10, is_sole=is_sole)
+    assert (log.log_start_offset, log.log_end_offset) == (10, 10)
+    assert (log.was_cut, log.has_lost_end, log._loss.is_set) == (False, False, False)
+    assert len(put_aside(maker)) == 1, "the segments, and no copy of the damage"
+    assert "is damaged" not in caplog.text
+
+
+@pytest.mark.parametrize("how", [{"recovery_point": 10}, {"recovery_point": 11}, {"recovery_point": 0}])
+def test_what_follows_it_from_the_start_on_is_one(maker, how):
+    torn_in_the_middle(maker, 11, 10)
+    log = maker.open(log_start_offset=10, **how)
+    assert (log.was_cut, log.has_lost_end, log._loss.is_set) == (True, True, True)
+
+
+def test_so_is_a_damaged_batch_that_reaches_the_start(maker):
+    log = maker.open()
+    log.append_as_leader([batch()], 0, NOW_MS)
+    size = log.end_position
+    log.append_as_leader([batch(10)], 0, NOW_MS)
+    log.advance_log_start(5)
+    log.abandon()
+    with open(log.directory / f"{0:020d}.log", "r+b") as torn:
+        torn.seek(size + 100)
+        torn.write(b"flip")
+    log = maker.open(log_start_offset=5)
+    assert (log.was_cut, log.has_lost_end) == (True, True)

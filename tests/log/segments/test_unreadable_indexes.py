@@ -113,14 +113,13 @@ def test_a_transaction_index_is_filled_again(maker, monkeypatch, place):
     path = path_of(maker.directory, bases[place], TXN_INDEX_SUFFIX)
     inode = path.stat().st_ino
     keep = os.open(path, os.O_RDONLY)  # so that its inode is not used again
-    real = aborted_transactions.read_entries
 
-    def read_entries(path):
-        if path.exists() and path.stat().st_ino == inode:
+    def pread(fd, size, position):
+        if os.fstat(fd).st_ino == inode:
             raise eio()
-        return real(path)
+        return os.pread(fd, size, position)
 
-    monkeypatch.setattr(aborted_transactions, "read_entries", read_entries)
+    monkeypatch.setattr(aborted_transactions, "os", altered(os, pread=pread))
     log = maker.open(CONFIG, clean=True)
     assert facts(log)[3] == known[3]
     log.close()

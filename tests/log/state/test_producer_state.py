@@ -1,6 +1,7 @@
 """Producers: sequences, epochs, transactions, expiry, snapshots; through the state itself and through a log that restarts."""
 
 import random
+from collections import deque
 
 import pytest
 
@@ -344,3 +345,62 @@ def facts(log):
     }
     indexes = {path.name: path.read_bytes() for path in log.directory.glob("*.txnindex")}
     return producers, indexes, log.producers.last_stable_offset(log.log_end_offset)
+
+
+# Epochs
+
+
+def test_a_batch_of_a_later_epoch_does_not_end_the_transaction_that_is_open(maker):
+    """It is refused, as one of the same epoch is: Kafka's `ProducerAppendInfo.appendDataBatch` asks nothing of the epoch."""
+    log = maker.open()
+    assert append(log, one(1, 0, is_transactional=True)) == [(0, 0)]
+    refused = (int(ErrorCode.INVALID_TXN_STATE), -1)
+    assert append(log, one(1, 1), one(1, 0, epoch=1)) == [refused, refused]
+    assert append(log, one(1, 0, epoch=1, is_transactional=True)) == [(0, 1)]
+
+
+@pytest.mark.parametrize("restarts", [1, 2, 3])
+def test_the_epoch_of_a_coordinators_producer_is_known_after_restarts(maker, restarts):
+    """Its batches have no sequence. One restart comes with the transaction open, the others after its marker."""
+    log = maker.open()
+    kind = {"producer_id": 7, "attributes": TRANSACTIONAL_BIT}
+    log.append_as_leader([batch(producer_epoch=3, **kind)], 0, NOW_MS, is_of_coordinator=True)
+    for number in range(restarts):
+        log.close()
+        log = maker.open(clean=True, recovery_point=log.log_end_offset)
+        if not number:
+            assert log.append_marker(7, 3, 0, False, 0, NOW_MS) == (0, 1)
+    old = [batch(producer_epoch=2, **kind)]
+    ((error, _offset, _time),) = log.append_as_leader(old, 0, NOW_MS, is_of_coordinator=True)
+    assert error == ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+# The last stable offset
+
+
+class NotWalked(deque):
+    """Markers that wait: whoever looks takes them from an end."""
+
+    def __iter__(self):
+        raise AssertionError("each append walks all that wait")
+
+
+def test_the_last_stable_offset_is_that_of_every_transaction_whatever_the_order_of_begins_and_marks(tmp_path):
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    state = ProducerState(tmp_path, Disk())
+    state._unreplicated = NotWalked()
+    begun, ended, mark = {}, [], 0
+    for offset in range(3000):
+        producer_id = chance.randrange(9)
+        if producer_id not in begun:
+            begun[producer_id] = offset
+            state.update(producer_id, 0, -1, 0, offset, NOW_MS, 1)
+        elif chance.random() < 0.5:
+            ended.append((begun.pop(producer_id), offset))
+            state.end_transaction(producer_id, 0, 0, offset, chance.random() < 0.5, NOW_MS)
+        if chance.random() < 0.3:
+            mark = chance.choice([mark, chance.randint(mark, offset + 1), offset + 1])
+        undecided = [*begun.values(), *(first for first, marker in ended if marker >= mark)]
+        assert state.last_stable_offset(mark) == min([mark, *undecided]), seed
+    assert len(ended) > 500

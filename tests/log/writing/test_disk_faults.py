@@ -12,7 +12,7 @@ from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.reading.reader import LogReader
 from headrace.log.state.checkpoints import read_offset_checkpoint, write_offset_checkpoint
-from headrace.protocol.record_batch import iterate_batches, iterate_records
+from headrace.protocol.record_batch import TRANSACTIONAL_BIT, iterate_batches, iterate_records
 from tests.support import descriptors
 from tests.support.fake_clock import NOW_MS
 from tests.support.faulty_disk import CALLS, NAMING, FaultyDisk
@@ -292,6 +292,49 @@ def test_the_first_segment_of_a_log_made_on_a_clean_node_is_durable_with_the_fir
     disk.crash(maker.directory, NothingUnsynced())
     assert maker.open(LogConfig()).log_end_offset == 1
     disk.close()
+
+
+def test_a_transaction_index_has_its_name_on_disk_after_a_clean_stop(tmp_path):
+    """Nothing else of this stop syncs the directory: the producer is forgotten, so there is no durable snapshot."""
+    maker = LogMaker(tmp_path)
+    maker.disk = FaultyDisk()
+    log = maker.open()
+    log.append_as_leader([batch()], 0, NOW_MS)
+    log.flush()
+    one = batch(producer_id=1, producer_epoch=0, base_sequence=0, attributes=TRANSACTIONAL_BIT)
+    log.append_as_leader([one], 0, NOW_MS)
+    log.append_marker(1, 0, 0, True, 0, NOW_MS)
+    log.producers.expire(maker.clock.monotonic_ns() // 1_000_000 + 86_400_001)
+    assert not log.producers.producers
+    log.close()
+    assert f"{0:020d}.txnindex" in durable_names(maker.disk, log.directory)
+    maker.disk.close()
+
+
+def test_so_has_one_that_is_made_again_after_a_clean_stop(tmp_path):
+    maker = LogMaker(tmp_path)
+    maker.disk = FaultyDisk()
+    config = LogConfig(segment_bytes=400)
+    log = maker.open(config)
+    one = batch(producer_id=1, producer_epoch=0, base_sequence=0, attributes=TRANSACTIONAL_BIT)
+    log.append_as_leader([one], 0, NOW_MS)
+    log.append_marker(1, 0, 0, True, 0, NOW_MS)
+    for _ in range(5):
+        log.append_as_leader([batch()], 0, NOW_MS)
+    end = log.log_end_offset
+    log.close()
+    name = f"{0:020d}.txnindex"
+    (log.directory / name).write_bytes(b"\1" * 34)
+    again = maker.open(config, clean=True, recovery_point=end)
+    inode = (log.directory / name).stat().st_ino
+    assert durable_names(maker.disk, log.directory).get(name) == inode
+    assert again.segments.has_new_names
+    again.close()
+    maker.disk.close()
+
+
+def durable_names(disk, directory):
+    return disk._names[directory.stat().st_ino]
 
 
 def test_a_log_that_cannot_be_opened_leaves_no_descriptor_behind(maker):

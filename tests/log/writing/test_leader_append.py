@@ -5,7 +5,7 @@ import pytest
 from headrace.errors import ErrorCode
 from headrace.log.config import LogConfig
 from headrace.log.index_layout import AbortedTransaction
-from headrace.log.reading.aborted_transactions import read_aborted
+from headrace.log.reading.aborted_transactions import find_aborted, read_aborted
 from headrace.log.reading.reader import LogReader
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT, iterate_batches
 from tests.support.fake_clock import NOW_MS
@@ -110,11 +110,11 @@ def test_a_reader_learns_of_the_first_abort_by_the_version_and_opens_no_index_be
     marker(log, 1, is_abort=False)
     opened = []
 
-    def noting(path):
+    def noting(path, *how):
         opened.append(path)
-        return read_aborted(path)
+        return find_aborted(path, *how)
 
-    monkeypatch.setattr("headrace.log.reading.reader.read_aborted", noting)
+    monkeypatch.setattr("headrace.log.reading.reader.find_aborted", noting)
     assert not aborted_as_told(reader, log, 0)
     before = log.segments_version
     first = data(log, 1, 1)

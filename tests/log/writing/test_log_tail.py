@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from headrace.errors import StorageFailed
+from headrace.errors import StorageExhausted, StorageFailed
 from headrace.log.config import LogConfig
 from headrace.log.index_layout import AbortedTransaction
 from headrace.log.reading.aborted_transactions import read_aborted
@@ -64,6 +64,20 @@ def test_an_empty_run_moves_nothing_and_aborted_transactions_are_told_once(rig, 
     rig.tail.write_run(memoryview(b"x"), 9, aborted)
     assert rig.segments.end_offset == 9
     assert read_aborted(tmp_path / f"{0:020d}.txnindex") == [AbortedTransaction(1, 0, 3, 4)]
+
+
+@pytest.mark.parametrize("fails", ["open", "pwritev"])
+def test_an_aborted_transaction_is_in_its_index_before_the_marker_is_in_the_log(rig, tmp_path, fails):
+    real = rig.disk.open
+
+    def refuse(*_args):
+        raise OSError(errno.ENOSPC, "injected")
+
+    setattr(rig.disk, "write_all" if fails == "pwritev" else "open", refuse)
+    with pytest.raises(StorageExhausted, match="transaction index"):
+        rig.tail.write_run(memoryview(b"x"), 9, [AbortedTransaction(1, 0, 3, 4)])
+    rig.disk.open = real
+    assert (rig.segments.end_offset, rig.segments.active.size_bytes) == (0, 0)
 
 
 def test_producers_are_written_down_after_so_many_bytes_and_at_each_roll(rig, tmp_path):

@@ -22,9 +22,12 @@ from headrace.log.state.checkpoints import (
     write_offset_checkpoint,
 )
 from headrace.log.state.truncation_mark import TRUNCATION_FILE, TruncationMark
+from headrace.protocol.control_record import EndMarker
+from headrace.protocol.record_batch import TRANSACTIONAL_BIT
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replicas import log_dir_moves, replica_copy
+from headrace.workers.partition.replicas.replica_copy import ReplicaCopy
 from tests.support.altered import altered
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import TOPIC_ID, FakeSeat, view_of
@@ -489,6 +492,29 @@ def test_a_log_that_grows_faster_than_a_slice_is_caught_up_with(node):
             assert node.append(0)
         node.moves.do_work()
     assert not node.moves.is_moving(0)
+
+
+def test_a_copy_does_not_remember_the_transactions_that_are_committed(node, monkeypatch):
+    """A log has millions of them; the one that serves forgets each when it publishes its row."""
+    replica = node.replicas.by_slot[0]
+    for sequence in range(100):
+        kind = {"producer_id": 9, "producer_epoch": 0, "base_sequence": sequence, "attributes": TRANSACTIONAL_BIT}
+        replica.append([batch(**kind)], NOW_MS)
+        replica.append_marker(EndMarker(9, 0, 0, False), NOW_MS)
+    waiting = []
+    real = ReplicaCopy.copy
+
+    def copied(copy, *how):
+        size = real(copy, *how)
+        waiting.append(len(copy.future.producers._unreplicated))
+        return size
+
+    monkeypatch.setattr(ReplicaCopy, "copy", copied)
+    node.alter(0, node.other_dir(0))
+    work_through(node.moves)
+    assert not node.moves.is_moving(0)
+    assert len(waiting) > 10
+    assert set(waiting) == {0}
 
 
 def test_a_move_that_comes_no_nearer_is_reported(node, caplog):

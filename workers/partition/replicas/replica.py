@@ -25,7 +25,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final
 
-from headrace.errors import HeadraceError, LogDamaged, StorageExhausted, StorageFailed
+from headrace.errors import HeadraceError, LogDamaged, ReplicaOffline, StorageExhausted, StorageFailed
 from headrace.ids import NO_LEADER, PartitionKey, TopicPartition
 from headrace.limits import APPEND_PLACES_MAX
 from headrace.log.config import LogConfig
@@ -71,7 +71,7 @@ class Replica:
     """
 
     __slots__ = (
-        "_alone", "_ends", "_generation", "_is_role_owed", "_live", "_marked", "_min_insync_wanted", "_moved", "_node_id",
+        "_alone", "_end", "_ends", "_generation", "_is_role_owed", "_live", "_marked", "_min_insync_wanted", "_moved", "_node_id",
         "_older_ends", "_on_failure", "_stable", "_table", "_told", "_told_ends", "ahead", "bytes_appended", "followers",
         "high_watermark", "is_doubted", "is_full", "is_halted", "is_nameless", "is_unproven", "is_wary", "isr", "key",
         "leader_epoch", "leader_id", "log", "log_dir", "may_be_unclean", "min_insync_replicas", "parted_from", "partition",
@@ -130,6 +130,7 @@ class Replica:
         self._is_role_owed = False  # those who wait for its role were not told, since its row could not be written
         self._told = (-1, -1, -1, -1)  # what the last row said of what others wait for
         self._told_ends = (-1, -1)  # log start and end that followers were told of
+        self._end = (log.log_end_offset, log.end_segment, log.end_position)  # when it was in service last
         self._ends: dict[int, tuple[int, int]] = {}  # where appends began, lately: offset -> its place
         self._older_ends: dict[int, tuple[int, int]] = {}  # as many before them
         self._marked = _NOWHERE  # of the high watermark, where it is not the log's end
@@ -138,6 +139,11 @@ class Replica:
     @property
     def is_leader(self) -> bool:
         return self.state is RowState.LEADER
+
+    @property
+    def end_offset(self) -> int:
+        """Where the log ends for all others: before what an append has left that failed, until the log is opened again."""
+        return self.log.log_end_offset if self.log.failure is None else self._end[0]
 
     @property
     def is_row_owed(self) -> bool:
@@ -251,7 +257,7 @@ class Replica:
         elif followers is None or is_new_epoch:
             self._forget_places()
             entries = self.log.epochs.entries
-            end_offset = self.log.log_end_offset
+            end_offset = self.end_offset
             is_noted = bool(entries) and entries[-1][0] == self.leader_epoch
             epoch_start = entries[-1][1] if is_noted else end_offset
             may_be_asked = followers is None and (self._live.is_successor or was_epoch_begun)
@@ -276,11 +282,11 @@ class Replica:
         if self.state is RowState.LEADER:
             followers = self.followers
             if followers is not None:
-                offset = followers.committed(self.log.log_end_offset)
+                offset = followers.committed(self.end_offset)
                 if offset > self.high_watermark:
                     self.high_watermark = offset
             elif not self.isr or self.isr == self._alone:
-                self.high_watermark = self.log.log_end_offset
+                self.high_watermark = self.end_offset
 
     def catch_up_high_watermark(self) -> bool:
         """What is known of followers is another: the mark moves as far as they let it.
@@ -302,7 +308,7 @@ class Replica:
         returns   whether it moved (the row has been published then)
         raises    StorageFailed: tell `fail`
         """
-        offset = min(offset, self.log.log_end_offset)
+        offset = min(offset, self.end_offset)
         if offset <= self.high_watermark:
             return False
         self.high_watermark = offset
@@ -314,7 +320,8 @@ class Replica:
 
         Where it says something new that others wait for, this is noted: they are told later in the cycle.
 
-        One that is doubted publishes nothing: its row has what was published before the loss (`withdraw`).
+        One that is doubted publishes nothing: its row has what was published before the loss (`withdraw`). Where the log failed, its row
+        keeps the end that it had before: what is beyond may lack an index entry, a sync, or a part.
 
         raises   StorageFailed, where a mark lies below the log's end and its segment can't be read: tell `fail`. For a reason that
                  passes, the row is owed: it is written in a later cycle
@@ -322,9 +329,13 @@ class Replica:
         if self.is_doubted:
             return
         log, segments = self.log, self.log.segments
-        end_offset = segments.end_offset
-        end_segment = segments.active.base_offset
         end_position = segments.active.size_bytes
+        size_bytes = segments.rolled_bytes + end_position
+        if log.failure is None:
+            end_offset, end_segment = segments.end_offset, segments.active.base_offset
+            self._end = (end_offset, end_segment, end_position)
+        else:
+            end_offset, end_segment, end_position = self._kept_end()
         high_watermark = self.high_watermark
         if high_watermark == end_offset:
             hw_segment, hw_position = end_segment, end_position
@@ -357,7 +368,7 @@ class Replica:
             end_position,
             log.recovery_point,
             segments.version,
-            segments.rolled_bytes + end_position,
+            size_bytes,
             self.records_appended,
             self.bytes_appended,
             self.told_end,
@@ -372,6 +383,12 @@ class Replica:
             if ends != self._told_ends:
                 self._told_ends = ends
                 self._moved.note_end(self)
+
+    def _kept_end(self) -> tuple[int, int, int]:
+        """`_end` of a log that failed. Its segment may be deleted since: all of it was committed then."""
+        offset, segment, position = self._end
+        first = self.log.segments.bases[0]
+        return (offset, segment, position) if segment >= first else (offset, first, 0)
 
     def withdraw(self, row: PartitionRow, published: int = 0) -> None:
         """The log ends before what a row says: neither readers nor nodes that compare logs may go by it. It says LOADING, and keeps its
@@ -454,7 +471,7 @@ class Replica:
         if self.is_full:
             raise StorageExhausted(f"{self.partition}: no room in {self.log.directory.parent}")
         if self.state is RowState.OFFLINE:
-            raise StorageFailed(f"{self.partition}: offline")
+            raise ReplicaOffline(f"{self.partition}: offline")
         if self.followers is not None:
             self._note_place()
         return self.log.log_end_offset, self.log.size_bytes
@@ -495,7 +512,7 @@ class Replica:
                 refusal = failure
             if log.config.flush_before_ack:
                 log.flush_before_answer()  # the leader takes the next fetch offset for a promise
-        self.high_watermark = max(self.high_watermark, min(high_watermark, log.log_end_offset))
+        self.high_watermark = max(self.high_watermark, min(high_watermark, self.end_offset))
         log.advance_log_start(min(log_start_offset, self.high_watermark))
         if (log.log_end_offset, log.log_start_offset, self.high_watermark) != was:
             self.publish()
@@ -549,6 +566,7 @@ class Replica:
         """raises StorageFailed, where the era that is known can't be written"""
         log.note_history(self.log.known_epoch)  # in memory alone, maybe: there was no room
         self.log = log
+        self._end = (log.log_end_offset, log.end_segment, log.end_position)
         self._marked = self._stable = _NOWHERE
         self._forget_places()
 

@@ -129,6 +129,7 @@ class ReplicaCopy:
             raise
         except HeadraceError as failure:  # batches that can't be: the log that has them is damaged
             raise source_failed(failure) from None
+        future.producers.last_stable_offset(self.replica.high_watermark)  # what is committed is remembered no longer
         self.unsynced_bytes += taken
         return taken
 

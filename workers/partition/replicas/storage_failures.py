@@ -73,7 +73,12 @@ class StorageFailures:
         return bool(self._exhausted) or self._logs.has_owed_eras
 
     def take(self, replica: Replica, failure: StorageFailed) -> None:
-        """A log refused: out of room, or its directory is lost with every replica in it."""
+        """A log refused: out of room, or its directory is lost with every replica in it.
+
+        A replica that is offline has told why: its files are closed, and nothing that they refuse is news.
+        """
+        if replica.state is RowState.OFFLINE:
+            return
         if isinstance(failure, StorageExhausted):
             if replica.log.failure is None:
                 return  # refused before the log was asked

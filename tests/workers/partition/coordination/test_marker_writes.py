@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from headrace.errors import ErrorCode as E
+from headrace.errors import LogDamaged, costs_directory
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_request
@@ -13,6 +14,7 @@ from headrace.protocol.record_batch import TRANSACTIONAL_BIT, build_batch
 from headrace.shm.messages import MARKER, MARKER_RESULT, RequestKind
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.coordination.marker_writes import MarkerWrites
+from headrace.workers.partition.replicas.replica import Replica
 from tests.workers.partition.host_rig import NODE, Rig
 
 PRODUCER = (7, 2)
@@ -191,3 +193,29 @@ def test_a_marker_of_a_coordinator_that_is_unloaded_is_sent_again(rig):
     rig.replica.state = RowState.FOLLOWER
     rig.host.follow_role(rig.replica)
     assert writes.errors == [E.NOT_LEADER_OR_FOLLOWER]
+
+
+def test_a_marker_after_offsets_that_took_the_replica_out_costs_no_directory(rig, monkeypatch):
+    rig.load()
+    failures = []
+    monkeypatch.setattr(Replica, "append", refuse_append)
+    monkeypatch.setattr(Replica, "fail", lambda replica, failure: (failures.append(failure), take_out(replica)))
+    writes = Writes(rig, of_groups=True)
+    request = messages.TxnOffsetCommitRequest
+    rows = [request.TxnOffsetCommitRequestTopic("t", [request.TxnOffsetCommitRequestPartition(0, 41)])]
+    message = request(transactional_id="x", group_id="g", producer_id=7, producer_epoch=2, topics=rows)
+    rig.handlers[ApiKey.TXN_OFFSET_COMMIT](
+        3, memoryview(encode_request(ApiKey.TXN_OFFSET_COMMIT, 3, message)), lambda _body: None
+    )
+    writes.end()
+    assert writes.errors == [E.KAFKA_STORAGE_ERROR]
+    assert len(failures) == 2
+    assert not any(costs_directory(one) for one in failures)
+
+
+def refuse_append(*_args):
+    raise LogDamaged("injected")
+
+
+def take_out(replica):
+    replica.state = RowState.OFFLINE
