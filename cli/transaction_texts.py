@@ -74,14 +74,16 @@ def _since(found: Found, now_ms: int) -> str:
     holder = holder_of(found)
     if not found.is_hanging and holder is not None and holder.start_ms >= 0:
         return f"since {in_words(now_ms - holder.start_ms)}"
-    return f"since {in_words(now_ms - found.transaction.producer.last_timestamp_ms)} or longer"
+    written_ms = found.transaction.producer.last_timestamp_ms
+    return f"since {in_words(now_ms - written_ms)} or longer" if written_ms >= 0 else "for an unknown time"
 
 
 def holder_line(found: Found, now_ms: int) -> str:
     """Whose it is, and in which state."""
     one, holder = found.transaction, holder_of(found)
     producer = f"producer {one.producer.producer_id} epoch {one.producer.epoch}"
-    written = f"last written to {in_words(now_ms - one.producer.last_timestamp_ms)} ago"
+    written_ms = one.producer.last_timestamp_ms
+    written = f"last written to {in_words(now_ms - written_ms)} ago" if written_ms >= 0 else "records without a time"
     if holder is None:
         return f"no coordinator knows {producer}: hanging transaction, {written}"
     where = f"transactional id {holder.transactional_id} ({producer})"

@@ -95,7 +95,10 @@ def is_same(transaction: OpenTransaction, producers: Producers) -> bool:
 
 
 def is_old(transaction: OpenTransaction, older_than_ms: int, now_ms: int) -> bool:
-    """Whether its producer has written nothing there for so long; the time of its start is only known to coordinators."""
+    """Whether its producer has written nothing there for so long; the time of its start is only known to coordinators.
+
+    Nodes tell when they appended its last batch, Kafka's brokers the time of its records, which may be any.
+    """
     return now_ms - transaction.producer.last_timestamp_ms > older_than_ms
 
 

@@ -1,4 +1,4 @@
-"""`headrace transactions` against a node: an open transaction, one that is over, and one that nobody will end."""
+"""`headrace transactions` against a node, and against Apache Kafka: an open transaction, one that is over, and one that nobody will end."""
 
 import json
 import uuid
@@ -10,6 +10,8 @@ from headrace.client.cluster import Cluster
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode as E
 from headrace.ids import TopicPartition
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
 from tests.cli.program import Program
 from tests.support.raw_producer import RawProducer, offsets
 from tests.support.waiting import wait_until
@@ -17,38 +19,50 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.process
 
 
-@pytest.fixture(scope="module")
-def lax_node(tmp_path_factory):
-    """A node whose leaders ask no coordinator, as Kafka's before 3.6."""
-    from tests.conftest import start_node
+SETTINGS = {"transaction.state.log.num.partitions": "4", "transaction.partition.verification.enable": "false"}
 
-    running = start_node(
-        tmp_path_factory.mktemp("lax"),
-        "headrace.network.workers=1",
-        "headrace.partition.workers=1",
-        "transaction.state.log.num.partitions=4",
-        "transaction.partition.verification.enable=false",
-    )
-    yield running
-    running.stop()
+
+@pytest.fixture(scope="module", params=["headrace", pytest.param("kafka", marks=pytest.mark.interop)])
+def lax_node(request, tmp_path_factory):
+    """host:port of a broker whose leaders ask no coordinator, as Kafka's before 3.6: a transaction can be left hanging there."""
+    directory = tmp_path_factory.mktemp("lax")
+    if request.param == "headrace":
+        from tests.conftest import start_node
+
+        workers = ("headrace.network.workers=1", "headrace.partition.workers=1")
+        running = start_node(directory, *workers, *[f"{key}={value}" for key, value in SETTINGS.items()])
+        yield running.bootstrap
+        running.stop()
+        return
+    from bench.nodes import Kafka
+
+    server = Kafka(directory / "kafka", SETTINGS)
+    try:
+        server.start()
+        yield server.bootstrap
+    finally:
+        server.stop()
 
 
 @pytest.fixture
 def program(lax_node):
-    program = Program(lax_node.bootstrap)
+    program = Program(lax_node)
     yield program
     program.close()
 
 
 @pytest.fixture
 def connection(lax_node):
-    connection = Connection(*lax_node.address)
+    host, _, port = lax_node.rpartition(":")
+    connection = Connection(host, int(port))
     yield connection
     connection.close()
 
 
 @pytest.fixture
 def producer(topic, connection):
+    request = messages.FindCoordinatorRequest(key_type=1, coordinator_keys=[topic])
+    wait_until(lambda: not connection.request(ApiKey.FIND_COORDINATOR, 4, request).coordinators[0].error_code)
     return RawProducer(topic, connection)
 
 
@@ -188,7 +202,7 @@ def test_wrong_arguments_are_refused(program, arguments):
 
 def test_leaders_say_of_each_producer_what_it_has_open(lax_node, topic, open_one):
     names = [TopicPartition(topic, 0), TopicPartition(topic, 1)]
-    with Cluster(lax_node.bootstrap) as cluster:
+    with Cluster(lax_node) as cluster:
         found = TransactionAdmin(cluster).producers(names)
     assert found[names[0]] == ()
     [row] = found[names[1]]

@@ -1,5 +1,7 @@
 """A transactional producer request by request, and how far a partition is: for what no client would do."""
 
+import time
+
 from headrace.errors import ErrorCode as E
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -71,6 +73,7 @@ class RawProducer:
         sequence = self.sequence if sequence is None else sequence
         records = build_batch(
             [(b"k", b"v")],
+            timestamp_ms=time.time_ns() // 1_000_000,
             producer_id=self.producer_id,
             producer_epoch=self.epoch,
             base_sequence=sequence,
