@@ -67,8 +67,8 @@ def list_(
     duration_ms = -1 if open_for is None else round(parse_duration("--open-for", open_for) * 1000)
     with open_cluster(bootstrap, command_config) as cluster:
         listing = TransactionAdmin(cluster).list(wanted, producers or [], duration_ms)
-    for index in listing.unled:
-        print_line(f"headrace: __transaction_state-{index} has no leader: ids in it are missing", is_error=True)
+    for index in listing.silent:
+        print_line(f"headrace: __transaction_state-{index} can't be asked: ids in it are missing", is_error=True)
     if as_json:
         for row in listing.transactions:
             fields = {"transactional_id": row.transactional_id, "coordinator": row.coordinator}

@@ -25,7 +25,7 @@ Producers = Mapping[TopicPartition, Iterable[ProducerState]]
 
 
 class Unanswered(HeadraceError):
-    """A coordinator that may know of a transaction has no leader."""
+    """A coordinator that may know of a transaction can't be asked."""
 
 
 class OpenTransaction(NamedTuple):
@@ -119,19 +119,19 @@ def judge(admin: TransactionAdmin, transactions: Collection[OpenTransaction]) ->
         if is_known(one, ids):
             found.append(Found(one, own, is_hanging=False))
         elif is_same(one, again):
-            if listing.unled:
-                raise Unanswered(unanswered_text(one, listing.unled))
+            if listing.silent:
+                raise Unanswered(unanswered_text(one, listing.silent))
             found.append(Found(one, own, is_hanging=True))
     return found
 
 
-def unanswered_text(transaction: OpenTransaction, unled: Collection[int]) -> str:
+def unanswered_text(transaction: OpenTransaction, silent: Collection[int]) -> str:
     """Why it is not known whether it hangs."""
-    some = ", ".join([f"{TRANSACTIONS_TOPIC}-{index}" for index in sorted(unled)[:3]])
-    more = f" and {len(unled) - 3} others" if len(unled) > 3 else ""
+    some = ", ".join([f"{TRANSACTIONS_TOPIC}-{index}" for index in sorted(silent)[:3]])
+    more = f" and {len(silent) - 3} others" if len(silent) > 3 else ""
     return (
         f"{transaction.name}: producer {transaction.producer.producer_id} has a transaction open since offset"
-        f" {transaction.first_offset}; its coordinator may be one that can't be asked: no leader of {some}{more}"
+        f" {transaction.first_offset}; its coordinator may be one that can't be asked: {some}{more}"
     )
 
 

@@ -6,8 +6,9 @@ Who knows what:
     leader        which producers have a transaction open in a partition, and from which offset on
     neither       the other's: a transaction that is open at a leader, and that no coordinator has, is hanging
 
-A coordinator that can't be asked may know of it. So a listing says which of them have no leader, and is made again where some moved
-meanwhile.
+A coordinator that can't be asked may know of it. So a listing says which of them are silent: without a leader, or with one that could
+not read its log. A broker lists nothing of these, and no error. So each is asked for an id of its own that does not exist. The listing
+is made again where coordinators moved meanwhile.
 
 Source: Kafka `KafkaAdminClient`, `AbortTransactionHandler`, `FenceProducersHandler`; KIP-994 for durations.
 """
@@ -25,7 +26,14 @@ from headrace.client.engine.offsets import Question, ask_leaders, grouped
 from headrace.client.engine.tasks import Ask, Pause, Procedure, retry_pause_s
 from headrace.client.failures import error_of, is_retriable
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
-from headrace.ids import NO_EPOCH, NO_LEADER, NO_PRODUCER_ID, TRANSACTIONS_TOPIC, TopicPartition
+from headrace.ids import (
+    NO_EPOCH,
+    NO_LEADER,
+    NO_PRODUCER_ID,
+    TRANSACTIONS_TOPIC,
+    TopicPartition,
+    coordinator_partition,
+)
 from headrace.limits import PARTITIONS_ASKED_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -49,11 +57,11 @@ class TransactionListing(NamedTuple):
 class Listing(NamedTuple):
     """What the coordinators know.
 
-    unled   partitions of __transaction_state without a leader: the ids in these are missing
+    silent   partitions of __transaction_state that nobody answers for: the ids in these are missing
     """
 
     transactions: tuple[TransactionListing, ...]
-    unled: tuple[int, ...]
+    silent: tuple[int, ...]
 
 
 class TransactionDescription(NamedTuple):
@@ -108,10 +116,9 @@ class TransactionAdministration:
             try:
                 before = yield from self._coordinators()
                 found = yield from self._listed((lowest, VERSION_OF_DURATIONS), request)
-                after = yield from self._coordinators()
-                if after == before:
-                    unled = [index for index, (leader, _epoch) in enumerate(after) if leader == NO_LEADER]
-                    return Listing(tuple(sorted(found)), tuple(unled))
+                silent = yield from self._silent([leader for leader, _epoch in before])
+                if (yield from self._coordinators()) == before:
+                    return Listing(tuple(sorted(found)), silent)
                 failure: HeadraceError = KafkaError(ErrorCode.NOT_COORDINATOR, "coordinators move")
             except HeadraceError as failed:
                 if not is_retriable(failed):
@@ -149,6 +156,21 @@ class TransactionAdministration:
         return [
             (one.leader if one.leader in metadata.brokers else NO_LEADER, one.leader_epoch) for one in state.partitions
         ]
+
+    def _silent(self, leaders: list[int]) -> Procedure[tuple[int, ...]]:
+        """Which of these partitions, by their leaders, do not answer for their ids. raises KafkaError, while they load or move"""
+        found = [index for index, leader in enumerate(leaders) if leader == NO_LEADER]
+        probes = _probes(len(leaders))
+        for node in sorted(set(leaders) - {NO_LEADER}):
+            asked = {probes[index]: index for index, leader in enumerate(leaders) if leader == node}
+            request = messages.DescribeTransactionsRequest(list(asked))
+            answer = yield Ask(node, ApiKey.DESCRIBE_TRANSACTIONS, (0, 0), request)
+            for row in answer.transaction_states:
+                if row.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE:
+                    found.append(asked[row.transactional_id])
+                elif row.error_code not in (ErrorCode.NONE, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND):
+                    raise error_of(row.error_code, f"{TRANSACTIONS_TOPIC}-{asked[row.transactional_id]}")
+        return tuple(sorted(found))
 
     def describe_transaction(self, transactional_id: str) -> Procedure[TransactionDescription]:
         """raises   KafkaError TRANSACTIONAL_ID_NOT_FOUND and others; ConnectionFailed"""
@@ -222,6 +244,16 @@ class TransactionAdministration:
 
     def _coordinator(self, transactional_id: str) -> Coordinator:
         return Coordinator(self._engine.requests, transactional_id, COORDINATOR_TRIES, KEY_TYPE_TRANSACTION)
+
+
+def _probes(count: int) -> list[str]:
+    """An id of each partition of __transaction_state."""
+    found: dict[int, str] = {}
+    number = 0
+    while len(found) < count:
+        found.setdefault(coordinator_partition(f"headrace-probe-{number}", count), f"headrace-probe-{number}")
+        number += 1
+    return [found[index] for index in range(count)]
 
 
 def _producers_request(names: list[TopicPartition]) -> Callable[[int], Any]:

@@ -32,16 +32,16 @@ def description(*partitions, name="x", producer_id=7, state="Ongoing"):
 class Coordinators:
     """Has ids, and at each question for producers the next of its answers; the last one stays."""
 
-    def __init__(self, ids, *producers, unled=()):
+    def __init__(self, ids, *producers, silent=()):
         self.ids = {one.transactional_id: one for one in ids}
         self.answers = list(producers)
-        self.unled = unled
+        self.silent = silent
         self.asked = []
 
     def list(self, producer_ids):
         self.asked.append(("list", producer_ids))
         rows = [TransactionListing(one.transactional_id, 1, one.producer_id, one.state) for one in self.ids.values()]
-        return Listing(tuple([row for row in rows if row.producer_id in producer_ids]), self.unled)
+        return Listing(tuple([row for row in rows if row.producer_id in producer_ids]), self.silent)
 
     def describe(self, name):
         self.asked.append(("describe", name))
@@ -116,10 +116,10 @@ def test_an_id_that_expired_meanwhile_knows_nothing():
 
 
 def test_while_a_coordinator_can_not_be_asked_nothing_is_said_to_hang():
-    admin = Coordinators([], {T0: (producer(),)}, unled=(4, 1, 9, 12))
+    admin = Coordinators([], {T0: (producer(),)}, silent=(4, 1, 9, 12))
     with pytest.raises(Unanswered, match=r"t-0: .*__transaction_state-1, __transaction_state-4, .* and 1 others"):
         judge(admin, [OPEN])
-    assert judge(Coordinators([description(T0)], unled=(1,)), [OPEN]), "what is known is told all the same"
+    assert judge(Coordinators([description(T0)], silent=(1,)), [OPEN]), "what is known is told all the same"
 
 
 def test_nothing_open_asks_nobody():
