@@ -26,6 +26,7 @@ from headrace.cli import (
     start,
     systemd_files,
     topics,
+    transactions,
     verify,
     version,
 )
@@ -51,6 +52,7 @@ app.add_typer(topics.app)
 app.command(epilog=produce.EXAMPLES)(produce.produce)
 app.command(epilog=consume.EXAMPLES)(consume.consume)
 app.add_typer(groups.app)
+app.add_typer(transactions.app)
 app.add_typer(cluster.app)
 app.add_typer(load.app)
 app.add_typer(mirror.app)

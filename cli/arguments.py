@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import typer
 
+from headrace.ids import TopicPartition
 from headrace.limits import PARTITIONS_PER_TOPIC_MAX, STRING_BYTES_MAX
 
 OFFSET_MAX = 2**63 - 1
@@ -158,6 +159,15 @@ def parse_topic_partitions(option: str, text: str) -> tuple[str, list[int] | Non
     """`TOPIC` (None: all of its partitions) or `TOPIC:0,2-3`."""
     topic, colon, partitions = text.partition(":")
     return parse_topic(option, topic), parse_partitions(option, [partitions]) if colon else None
+
+
+def parse_partition(option: str, text: str) -> TopicPartition:
+    """`TOPIC-P`, as a partition's directory is called, or `TOPIC:P`."""
+    place = max(text.rfind("-"), text.rfind(":"))
+    topic, index = text[: max(place, 0)], text[place + 1 :]
+    if not topic or not _NUMBER.match(index) or int(index) >= PARTITIONS_PER_TOPIC_MAX:
+        raise bad(option, text, "is not a partition: expected clicks-3")
+    return TopicPartition(parse_topic(option, topic), int(index))
 
 
 def only_one(options: dict[str, object]) -> str:

@@ -1,4 +1,4 @@
-"""Admin of topics, their settings, groups and replicas, for tools that have a `Cluster`: several at once, with an error for each.
+"""Admin of topics, their settings, groups, replicas and transactions, for tools that have a `Cluster`: several at once, an error for each.
 
 A call for several topics or groups returns an error (or None) for each, so that one failure hides no other. What is asked is in
 `engine/administration.py` and beside it, as it is for `KafkaAdmin`, which programs use.
@@ -21,6 +21,13 @@ from headrace.client.engine.replica_administration import (
     ReplicaAdministration,
     ReplicaErrors,
 )
+from headrace.client.engine.transaction_administration import (
+    ANY_DURATION,
+    Listing,
+    ProducerState,
+    TransactionAdministration,
+    TransactionDescription,
+)
 from headrace.client.failures import OutcomeUnknown
 from headrace.client.offset_store import committed_offsets, store_offsets
 from headrace.ids import TopicPartition
@@ -33,11 +40,15 @@ __all__ = [
     "Errors",
     "Group",
     "GroupListing",
+    "Listing",
     "NewTopic",
     "OutcomeUnknown",
+    "ProducerState",
     "Reassignment",
     "ReplicaAdmin",
     "ReplicaErrors",
+    "TransactionAdmin",
+    "TransactionDescription",
 ]
 
 
@@ -150,3 +161,49 @@ class ReplicaAdmin:
     def sizes(self) -> dict[tuple[int, TopicPartition], int]:
         """Bytes of each replica, by broker, as far as brokers respond."""
         return self._cluster.run(lambda engine: ReplicaAdministration(engine).sizes(), "sizes of replicas")
+
+
+class TransactionAdmin:
+    """Transactions (KIP-664): over a `Cluster`, as `Admin`."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def list(
+        self, states: Iterable[str] = (), producer_ids: Iterable[int] = (), duration_ms: int = ANY_DURATION
+    ) -> Listing:
+        """Transactional ids of all coordinators, and which of these can't be asked. Empty filters take all.
+
+        duration_ms   only transactions that are open for longer
+        """
+        filters = (tuple(states), tuple(producer_ids), duration_ms)
+        return self._cluster.run(
+            lambda engine: TransactionAdministration(engine).list_transactions(*filters), "transactions"
+        )
+
+    def describe(self, transactional_id: str) -> TransactionDescription:
+        """Its coordinator's word; raises KafkaError TRANSACTIONAL_ID_NOT_FOUND"""
+        return self._cluster.run(
+            lambda engine: TransactionAdministration(engine).describe_transaction(transactional_id),
+            f"transactional id {transactional_id}",
+        )
+
+    def producers(self, names: Collection[TopicPartition]) -> dict[TopicPartition, tuple[ProducerState, ...]]:
+        """What the leaders of partitions know of producers."""
+        return self._cluster.run(
+            lambda engine: TransactionAdministration(engine).describe_producers(names), "producers"
+        )
+
+    def fence(self, transactional_id: str, timeout_ms: int) -> tuple[int, int]:
+        """Abort the open transaction and fence its producer; returns the next (producer id, epoch)."""
+        return self._cluster.run(
+            lambda engine: TransactionAdministration(engine).fence(transactional_id, timeout_ms),
+            f"abort of transactional id {transactional_id}",
+        )
+
+    def write_abort_marker(self, name: TopicPartition, producer: ProducerState) -> None:
+        """End a transaction in one partition, whatever a coordinator thinks of it."""
+        self._cluster.run(
+            lambda engine: TransactionAdministration(engine).write_abort_marker(name, producer),
+            f"abort marker in {name}",
+        )

@@ -311,6 +311,7 @@ SEARCH_07_BYTES_MAX: Final = 1 << 30
 
 # Clients
 TOPICS_PER_REQUEST_MAX: Final = 500  # whose settings our admin asks for at once
+PARTITIONS_ASKED_MAX: Final = 1_000  # whose producers our admin asks for at once
 CLIENT_RETRIES_MAX: Final = 10
 CLIENT_IN_FLIGHT_MAX: Final = (
     5  # requests of one connection; a broker knows the last five batches of a producer (KIP-98)

@@ -2,7 +2,7 @@
 
 What is advertised to clients (`apis.py`) is a smaller table: a broker does not ask it, and closes nothing by it. So a node takes
 from anyone what a broker of any IBP may send, ACCEPTED, and sends what its own IBP says, `sent_version`. Those in NEGOTIATED
-are asked for by ApiVersions, up to the version here.
+are asked for by ApiVersions, up to the version here; so is what admins send in a broker's stead, WriteTxnMarkers (KIP-664).
 
 Source: Kafka 3.9 `MetadataVersion`, `ControllerChannelManager`, `ReplicaFetcherThread`, `BrokerBlockingSender`; KIP-35, KIP-497.
 """
@@ -66,10 +66,13 @@ ACCEPTED: Final[dict[int, tuple[int, int]]] = {
     ApiKey.ALLOCATE_PRODUCER_IDS: (0, 0),
 }
 NEGOTIATED: Final = frozenset((ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS))
+OF_ADMINS: Final = frozenset(
+    (ApiKey.WRITE_TXN_MARKERS,)
+)  # `kafka-transactions.sh abort`, `headrace transactions abort`
 
 SERVED: Final[dict[int, tuple[int, int]]] = ADVERTISED | ACCEPTED
 # A broker asks ApiVersions as clients do: without these in the answer it neither changes an ISR nor gets producer ids
-TOLD: Final[dict[int, tuple[int, int]]] = ADVERTISED | {key: ACCEPTED[key] for key in NEGOTIATED}
+TOLD: Final[dict[int, tuple[int, int]]] = ADVERTISED | {key: ACCEPTED[key] for key in NEGOTIATED | OF_ADMINS}
 
 
 def inter_broker(ibp: str) -> InterBroker:

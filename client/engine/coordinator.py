@@ -1,4 +1,4 @@
-"""Requests to a group's coordinator: looked up, asked, looked up again when it has moved.
+"""Requests to the coordinator of a group or of a transactional id: looked up, asked, looked up again when it has moved.
 
 Source: Kafka `AbstractCoordinator`.
 """
@@ -19,6 +19,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
 KEY_TYPE_GROUP: Final = 0
+KEY_TYPE_TRANSACTION: Final = 1  # from FindCoordinator v1 on
+_WORDS: Final = {KEY_TYPE_GROUP: "group", KEY_TYPE_TRANSACTION: "transactional id"}
 TRIES: Final = 40  # with pauses up to a second each
 COMMIT_STEP_S: Final = 0.01  # of a commit that waits for one before it
 MOVED: Final = frozenset(
@@ -42,11 +44,16 @@ class Committed(NamedTuple):
 class Coordinator:
     """The broker that has a group's state. What waits long there, a join, goes over a link of its own (Lane.GROUP).
 
+    group_id    or the transactional id, by `key_type`
     tries_max   of a request, where it is not said with it
     """
 
-    def __init__(self, requests: Requests, group_id: str, tries_max: int = TRIES) -> None:
+    def __init__(
+        self, requests: Requests, group_id: str, tries_max: int = TRIES, key_type: int = KEY_TYPE_GROUP
+    ) -> None:
         self.group_id = group_id
+        self._key_type = key_type
+        self._what = f"coordinator of {_WORDS[key_type]} {group_id}"
         self._tries_max = tries_max
         self._requests = requests
         self._node: int | None = None
@@ -62,6 +69,11 @@ class Coordinator:
             return (yield from commit)
         finally:
             self._commits.remove(place)
+
+    @property
+    def node(self) -> int | None:
+        """The broker that it was at last."""
+        return self._node
 
     def forget(self) -> None:
         """Look it up again next time."""
@@ -91,7 +103,7 @@ class Coordinator:
                 code = code_of(answer)
                 if code not in MOVED:
                     return answer
-                failure = error_of(code, f"coordinator of group {self.group_id}")
+                failure = error_of(code, self._what)
                 if code != ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                     self.forget()
             except ConnectionFailed as failed:
@@ -114,13 +126,14 @@ class Coordinator:
 
         def message(version: int) -> Any:
             if version >= 4:
-                return kind(key_type=KEY_TYPE_GROUP, coordinator_keys=[self.group_id])
-            return kind(key=self.group_id, key_type=KEY_TYPE_GROUP)
+                return kind(key_type=self._key_type, coordinator_keys=[self.group_id])
+            return kind(key=self.group_id, key_type=self._key_type)
 
-        answer = yield from first_to_answer(self._requests, ApiKey.FIND_COORDINATOR, (0, 4), message)
+        lowest = 0 if self._key_type == KEY_TYPE_GROUP else 1
+        answer = yield from first_to_answer(self._requests, ApiKey.FIND_COORDINATOR, (lowest, 4), message)
         row = answer.coordinators[0] if answer.coordinators else answer
         if row.error_code:
-            raise error_of(row.error_code, f"coordinator of group {self.group_id}")
+            raise error_of(row.error_code, self._what)
         self._requests.others[row.node_id] = (row.host, row.port)
         self._node = int(row.node_id)
         return self._node

@@ -153,10 +153,21 @@ def offsets_for(
     raises   KafkaError with the partition's name, where it is not retriable or stayed for TRIES tries; ConnectionFailed
     """
     question = offsets_question(metadata, wanted, is_read_committed)
-    found: dict[TopicPartition, Found] = {}
-    left = dict.fromkeys(wanted)
+    return ask_leaders(tasks, metadata, wanted, question)
+
+
+def ask_leaders(
+    tasks: Tasks, metadata: Metadata, names: Iterable[TopicPartition], question: Question
+) -> Procedure[dict[TopicPartition, Any]]:
+    """The answers of all these partitions' leaders. Those that a leader left out, beside others, are asked for again at once.
+
+    raises   KafkaError with the partition's name, where it is not retriable or stayed for TRIES tries; ConnectionFailed
+    """
+    found: dict[TopicPartition, Any] = {}
+    left = dict.fromkeys(names)
     failures: dict[TopicPartition, HeadraceError] = {}
-    for tries in range(TRIES):
+    tries = 0
+    while tries < TRIES:
         if tries:
             yield Pause(retry_pause_s(tries))
         if metadata.want({name.topic for name in left}) or tries:
@@ -170,9 +181,10 @@ def offsets_for(
             else:
                 by_leader.setdefault(leader, []).append(name)
         asked = [
-            tasks.start(ask_leader(leader, names, question), f"offsets at broker {leader}")
-            for leader, names in by_leader.items()
+            tasks.start(ask_leader(leader, some, question), f"{question.what} at broker {leader}")
+            for leader, some in by_leader.items()
         ]
+        count = len(left)
         for task in asked:
             answers, refused = yield task
             found.update(answers)
@@ -184,8 +196,11 @@ def offsets_for(
                 raise failure
         if not left:
             return found
+        tries = 0 if len(left) < count and not failures else tries + 1
     name = next(iter(left))
-    raise failures.get(name) or KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"offsets of {name}: not in the response")
+    raise failures.get(name) or KafkaError(
+        ErrorCode.UNKNOWN_SERVER_ERROR, f"{question.what} of {name}: not in the response"
+    )
 
 
 def _leader_epoch(metadata: Metadata, name: TopicPartition) -> int:
@@ -215,6 +230,7 @@ __all__ = [
     "EpochEnd",
     "Found",
     "ask_leader",
+    "ask_leaders",
     "epochs_question",
     "grouped",
     "offsets_for",

@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.protocol.apis import ADVERTISED, ApiKey
-from headrace.protocol.broker_versions import ACCEPTED, SERVED, inter_broker
+from headrace.protocol.broker_versions import ACCEPTED, SERVED, TOLD, inter_broker
 
 # IBP: Fetch, ListOffsets, OffsetForLeaderEpoch, LeaderAndIsr, UpdateMetadata, StopReplica
 SENT = {
@@ -53,3 +53,9 @@ def test_whatever_is_sent_is_taken():
             assert low <= version <= high
     assert all(SERVED[key][1] >= high for key, (_low, high) in ADVERTISED.items())
     assert ACCEPTED.items() <= SERVED.items()
+
+
+def test_admins_are_told_of_the_markers_that_they_write():
+    """Kafka's admin client asks for ApiVersions before it sends one."""
+    assert TOLD[ApiKey.WRITE_TXN_MARKERS] == ACCEPTED[ApiKey.WRITE_TXN_MARKERS]
+    assert ApiKey.LEADER_AND_ISR not in TOLD
