@@ -29,13 +29,13 @@ _MARKER_POSITION: Final = 18  # in an entry
 class Checked(NamedTuple):
     """What a pass over an index found.
 
-    count          entries whose marker lies below an offset
+    below          how many entries have their marker below an offset
     last_marker    of the last of these; -1: there is none
     first_marker   of all entries; -1: there is none
     end_marker     of the last of all entries
     """
 
-    count: int
+    below: int
     last_marker: int
     first_marker: int
     end_marker: int

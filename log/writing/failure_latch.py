@@ -52,6 +52,6 @@ class FailureLatch:
     def fail_damaged(self, what: str, failure: HeadraceError, *, is_torn: bool = False) -> NoReturn:
         """The same, for what is wrong in the log's own files: that says nothing of its directory. raises LogDamaged"""
         self.is_torn = self.is_torn or is_torn
-        is_known = isinstance(failure, StorageFailed)
-        self.reason = failure if is_known else LogDamaged(f"{self._directory}: {what}: {failure}")
-        raise self.reason from None
+        known = failure if isinstance(failure, StorageFailed) else LogDamaged(f"{self._directory}: {what}: {failure}")
+        self.reason = known
+        raise known from None

@@ -26,14 +26,17 @@ from headrace.workers.partition.replicas.replica import Replica
 Ticket = tuple[int, RequestId, int, int, int]
 
 
-class HeldBatch(NamedTuple):
+class HeldBatch:
     """One that waits, in memory of its own."""
 
-    ticket: Ticket
-    batch: memoryview
-    epoch: int
-    transactional_id: str
-    wait_ms: int
+    __slots__ = ("batch", "epoch", "ticket", "transactional_id", "wait_ms")
+
+    def __init__(self, ticket: Ticket, batch: memoryview, epoch: int, transactional_id: str, wait_ms: int) -> None:
+        self.ticket = ticket
+        self.batch = batch
+        self.epoch = epoch
+        self.transactional_id = transactional_id
+        self.wait_ms = wait_ms
 
 
 class Decision(NamedTuple):

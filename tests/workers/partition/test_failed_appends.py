@@ -52,7 +52,7 @@ def test_a_leader_shows_no_abort_marker_whose_index_entry_found_no_room(tmp_path
     replica = node.replicas.by_slot[0]
     replica.append([transactional(), batch()], NOW_MS)
     node.disk.fails = {"open": errno.ENOSPC}
-    refused(node, lambda: replica.append_marker(ABORT, NOW_MS))
+    refused(node, lambda: replica.append_markers([ABORT], NOW_MS))
     for offset in (2, replica.log.log_end_offset):
         replica.followers.note_fetch(replica.followers.get(1), offset, 0, -1)
         replica.catch_up_high_watermark()
@@ -61,7 +61,7 @@ def test_a_leader_shows_no_abort_marker_whose_index_entry_found_no_room(tmp_path
     node.disk.fails = {}
     node.tick()
     assert not replica.is_full
-    assert (node.row(0).log_end_offset, replica.append_marker(ABORT, NOW_MS)) == (2, (0, 2))
+    assert (node.row(0).log_end_offset, replica.append_markers([ABORT], NOW_MS)) == (2, [(0, 2)])
     replica.followers.note_fetch(replica.followers.get(1), 3, 0, -1)
     replica.catch_up_high_watermark()
     assert node.row(0).last_stable_offset == 3
@@ -95,7 +95,7 @@ def test_nor_does_one_that_gets_another_epoch(tmp_path):
     replica = node.replicas.by_slot[0]
     replica.append([transactional()], NOW_MS)
     node.disk.fails = {"open": errno.ENOSPC}
-    refused(node, lambda: replica.append_marker(ABORT, NOW_MS))
+    refused(node, lambda: replica.append_markers([ABORT], NOW_MS))
     node.replicas.follow(view(leader_epoch=1)._replace(version=2))
     row = node.row(0)
     assert (row.leader_epoch, row.log_end_offset, row.high_watermark, row.last_stable_offset) == (1, 1, 1, 0)

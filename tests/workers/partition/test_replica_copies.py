@@ -500,7 +500,7 @@ def test_a_copy_does_not_remember_the_transactions_that_are_committed(node, monk
     for sequence in range(100):
         kind = {"producer_id": 9, "producer_epoch": 0, "base_sequence": sequence, "attributes": TRANSACTIONAL_BIT}
         replica.append([batch(**kind)], NOW_MS)
-        replica.append_marker(EndMarker(9, 0, 0, False), NOW_MS)
+        replica.append_markers([EndMarker(9, 0, 0, False)], NOW_MS)
     waiting = []
     real = ReplicaCopy.copy
 

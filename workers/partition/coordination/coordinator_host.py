@@ -67,6 +67,7 @@ BATCH_BYTES_WANTED: Final = 256 * 1024  # a batch takes further appends up to he
 _LOST: Final = ErrorCode.KAFKA_STORAGE_ERROR
 _START_LOADING: Final = "start loading"  # the host's own events among the timers
 _COMMITS_DUE: Final = "commits due"
+_Told = Callable[[ErrorCode], None]
 _new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 _log: Final = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ class _Marker(NamedTuple):
     """
 
     event: Any
-    on_done: Callable[[ErrorCode], None]
+    on_done: _Told
 
 
 class Hosted(Generic[C]):
@@ -458,31 +459,34 @@ class CoordinatorHost(Generic[C]):
         elif hosted.is_hosted:
             self._reload(hosted, "no room for a timer of its commits")
 
-    def append_marker(self, replica: Replica, marker: EndMarker, on_done: Callable[[ErrorCode], None]) -> None:
-        """End a producer's transaction in a log of this kind, after all that its coordinator wants written.
+    def append_markers(self, replica: Replica, markers: list[EndMarker], told: list[_Told]) -> None:
+        """End producers' transactions in a log of this kind, after all that its coordinator wants written.
 
-        A coordinator that is loading drops the event: it reads the marker, for a load ends where the log does.
+        A coordinator that is loading drops the events: it reads the markers, for a load ends where the log does.
 
-        on_done   called once, perhaps from within: NONE, when the marker is committed and the coordinator has acted on it
-        raises    StorageFailed: tell `Replica.fail`
+        told     of each: called once, perhaps from within: NONE, when the marker is committed and the coordinator has acted on it
+        raises   StorageFailed, where none was called: tell `Replica.fail`
         """
         hosted = self.by_partition.get(replica.partition.partition)
         if hosted is None or hosted.replica is not replica or not replica.is_leader:
-            on_done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            for tell in told:
+                tell(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             return
         if hosted.appends and self._append(hosted):
             self._answers.flush()
             if not hosted.is_hosted:  # a refusal failed its coordinator
-                on_done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                for tell in told:
+                    tell(ErrorCode.NOT_LEADER_OR_FOLLOWER)
                 return
-        error, offset = replica.append_marker(marker, self.clock.date_ms)
-        if error:
-            on_done(ErrorCode(error))
-            return
-        event = self._kind.marker_event(marker.producer_id, not marker.is_abort)
+        results = replica.append_markers(markers, self.clock.date_ms)
         deadline_ms = self.clock.now_ms + self._kind.commit_timeout_ms
-        hosted.waiting.append((offset + 1, deadline_ms, offset, _Marker(event, on_done)))
         self._touched[hosted] = None
+        for marker, tell, (error, offset) in zip(markers, told, results, strict=True):
+            if error:
+                tell(ErrorCode(error))
+            else:
+                event = self._kind.marker_event(marker.producer_id, not marker.is_abort)
+                hosted.waiting.append((offset + 1, deadline_ms, offset, _Marker(event, tell)))
 
     def _append(self, hosted: Hosted[C]) -> bool:
         """Write what this cycle wants; whether some of it was refused."""

@@ -53,44 +53,73 @@ class MarkerWrites:
         """Every marker of one request, answered when the last one is settled."""
         rows = list(MARKER.iter_unpack(body))
         request = _Request(len(rows), reply)
+        gathered: dict[Replica, tuple[list[EndMarker], list[OnDone]]] = {}
+        room = MARKERS_WAITING_MAX - self._count
         for number, (slot, key, producer_id, coordinator_epoch, epoch, is_abort) in enumerate(rows):
             marker = EndMarker(producer_id, epoch, coordinator_epoch, bool(is_abort))
 
             def settle(error: ErrorCode, number: int = number) -> None:
                 request.settle(number, error)
 
-            self.write(slot, key, marker, settle)
+            room -= self._gather(gathered, slot, key, marker, settle, room)
+        self._append_all(gathered)
         request.finish_if_empty()
 
     def write(self, slot: int, key: int, marker: EndMarker, on_done: OnDone) -> None:
         """One marker. on_done: called once, perhaps from within"""
+        gathered: dict[Replica, tuple[list[EndMarker], list[OnDone]]] = {}
+        self._gather(gathered, slot, key, marker, on_done, MARKERS_WAITING_MAX - self._count)
+        self._append_all(gathered)
+
+    def _gather(
+        self,
+        gathered: dict[Replica, tuple[list[EndMarker], list[OnDone]]],
+        slot: int,
+        key: int,
+        marker: EndMarker,
+        on_done: OnDone,
+        room: int,
+    ) -> bool:
+        """A marker that is to be appended with all others of its replica, or refused; returns whether it is to be appended."""
         replica = self._replicas.get(slot)
         if replica is None or replica.key != key or not replica.is_leader:
             on_done(_NOT_LEADER)
-        elif len(replica.isr) < replica.min_insync_replicas or self._count >= MARKERS_WAITING_MAX:
+        elif len(replica.isr) < replica.min_insync_replicas or room <= 0:
             on_done(ErrorCode.NOT_ENOUGH_REPLICAS)
         else:
+            markers, told = gathered.setdefault(replica, ([], []))
+            markers.append(marker)
+            told.append(on_done)
+            return True
+        return False
+
+    def _append_all(self, gathered: dict[Replica, tuple[list[EndMarker], list[OnDone]]]) -> None:
+        """One append, one sync and one row of each replica."""
+        for replica, (markers, told) in gathered.items():
             try:
-                self._append(replica, marker, on_done)
+                self._append(replica, markers, told)
             except StorageFailed as failure:
                 replica.fail(failure)
                 is_full = isinstance(failure, StorageExhausted)
-                on_done(ErrorCode.NOT_ENOUGH_REPLICAS if is_full else ErrorCode.KAFKA_STORAGE_ERROR)
+                for on_done in told:
+                    on_done(ErrorCode.NOT_ENOUGH_REPLICAS if is_full else ErrorCode.KAFKA_STORAGE_ERROR)
 
-    def _append(self, replica: Replica, marker: EndMarker, on_done: OnDone) -> None:
+    def _append(self, replica: Replica, markers: list[EndMarker], told: list[OnDone]) -> None:
+        """raises StorageFailed, where nobody was told"""
         for host in self._hosts:
             if replica.partition.topic == host.topic:
-                host.append_marker(replica, marker, on_done)
+                host.append_markers(replica, markers, told)
                 return
-        error, offset = replica.append_marker(marker, self._clock.now_ms())
-        if error:
-            on_done(ErrorCode(error))
-        elif replica.high_watermark > offset:
-            on_done(ErrorCode.NONE)
-        else:
-            self._count += 1
-            deadline_ms = self._now_ms() + MARKER_COMMIT_MS
-            self.waiting.setdefault(replica, deque()).append((offset, replica.leader_epoch, deadline_ms, on_done))
+        results = replica.append_markers(markers, self._clock.now_ms())
+        deadline_ms = self._now_ms() + MARKER_COMMIT_MS
+        for on_done, (error, offset) in zip(told, results, strict=True):
+            if error:
+                on_done(ErrorCode(error))
+            elif replica.high_watermark > offset:
+                on_done(ErrorCode.NONE)
+            else:
+                self._count += 1
+                self.waiting.setdefault(replica, deque()).append((offset, replica.leader_epoch, deadline_ms, on_done))
 
     def check(self, replica: Replica) -> None:
         """Its high watermark moved."""

@@ -459,12 +459,12 @@ class Replica:
         self._end_append(start_offset, start_bytes)
         return results
 
-    def append_marker(self, marker: EndMarker, now_ms: int) -> tuple[int, int]:
-        """`PartitionLog.append_marker`, synced and published as batches are. raises StorageFailed: tell `fail`"""
+    def append_markers(self, markers: list[EndMarker], now_ms: int) -> list[tuple[int, int]]:
+        """`PartitionLog.append_marker` of each, synced and published once, as batches are. raises StorageFailed: tell `fail`"""
         start_offset, start_bytes = self._begin_append()
-        result = self.log.append_marker(*marker, self.leader_epoch, now_ms)
+        results = [self.log.append_marker(*marker, self.leader_epoch, now_ms) for marker in markers]
         self._end_append(start_offset, start_bytes)
-        return result
+        return results
 
     def _begin_append(self) -> tuple[int, int]:
         """Where the log ends, in offsets and in bytes. raises StorageFailed"""

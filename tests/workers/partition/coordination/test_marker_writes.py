@@ -1,11 +1,13 @@
 """Markers into logs that are led here: answered once they are committed, and after the groups have them."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from headrace.errors import ErrorCode as E
 from headrace.errors import LogDamaged, costs_directory
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_request
@@ -138,6 +140,27 @@ def test_a_request_is_answered_when_its_last_marker_is(rig, writes):
     rig.replica.high_watermark = 1
     writes.check(rig.replica)
     assert list(MARKER_RESULT.iter_unpack(replies[0])) == [(0,), (int(E.NOT_LEADER_OR_FOLLOWER),)]
+
+
+@pytest.mark.parametrize("of_groups", [False, True])
+def test_the_markers_of_a_request_cost_one_sync_and_one_row_of_each_log(rig, of_groups, monkeypatch):
+    """In a topic with `headrace.flush.before.ack`: a coordinator's request may have thousands of them."""
+    rig.load()
+    rig.replica.log.config = replace(rig.replica.log.config, flush_before_ack=True)
+    writes = Writes(rig, of_groups=of_groups)
+    begin(rig)
+    done, replies = [], []
+    flush, publish = PartitionLog.flush_before_answer, Replica.publish
+    monkeypatch.setattr(PartitionLog, "flush_before_answer", lambda log: (done.append("sync"), flush(log)))
+    monkeypatch.setattr(Replica, "publish", lambda replica: (done.append("row"), publish(replica)))
+    rows = b"".join(MARKER.pack(3, KEY, producer_id, 0, 2, 0) for producer_id in range(5, 55))
+    rows += MARKER.pack(3, KEY, 7, 0, 1, 0) + MARKER.pack(3, KEY + 1, 7, 0, 2, 0)
+    writes.handlers()[RequestKind.WRITE_MARKERS](0, memoryview(rows), replies.append)
+    rig.host.do_work()
+    assert done == ["sync", "row"]
+    errors = [one for (one,) in MARKER_RESULT.iter_unpack(replies[0])]
+    assert errors == 50 * [0] + [int(E.INVALID_PRODUCER_EPOCH), int(E.NOT_LEADER_OR_FOLLOWER)]
+    assert rig.replica.log.recovery_point == rig.replica.log.log_end_offset
 
 
 # In `__consumer_offsets`
