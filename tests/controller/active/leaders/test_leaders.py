@@ -671,3 +671,29 @@ def test_a_new_term_hears_at_once_that_a_leader_that_lives_holds_its_replica(new
     node = new_node()
     node.turn()
     assert state_of(ensemble, "t", 0)[:3] == (NO_LEADER, 6, (1,))
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_a_new_term_leaves_a_broker_alone_in_an_isr_once_it_answered(new_node, ensemble, is_answered):
+    """Its directory failed as the controller before, the other member, went: that one came back with all records, out of sync."""
+    for path in znodes.PERSISTENT_PATHS:
+        ensemble.put(path)
+    register(ensemble, 1)
+    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(znodes.TopicAssignment("1" * 32, ((1, 2),))))
+    ensemble.put(znodes.topic_config_path("t"), znodes.encode_config({}))
+    ensemble.put(znodes.state_path("t", 0), znodes.encode_state(PartitionState(1, 5, (1, 2), 1)))
+    node = new_node(join=False)
+    node.is_answering = False
+    node.join()
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (1, 5, (1, 2))
+    if not is_answered:
+        return
+    part_of(node, Leaders).leaders_answered(1, {("t", 0): ErrorCode.KAFKA_STORAGE_ERROR})
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (NO_LEADER, 6, (1, 2))
+    register(ensemble, 2)
+    node.turn()
+    node.channels.answer_leaders((2,), "t")
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader == 2
