@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headrace.ids import TopicPartition
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
+FENCE_TIMEOUT_MS = 60_000  # of an id without a producer, until the next one says its own: below most brokers' limit
 MAX_TIMEOUT_KEY = "transaction.max.timeout.ms"
 MAX_TIMEOUT_MS_DEFAULT = "900000"  # Kafka's, where no broker reports it
 
@@ -266,7 +267,7 @@ def _abort_id(cluster: Cluster, name: str) -> int:
     if before.state != ONGOING:
         print_line(f"unchanged {name}: no transaction is open ({before.state})")
         return 0
-    producer_id, epoch = admin.fence(name, before.timeout_ms)
+    producer_id, epoch = admin.fence(name, min(before.timeout_ms, FENCE_TIMEOUT_MS))
     print_line(
         f"aborted {name} in {where or 'no partition'}: producer {before.producer_id} epoch {before.epoch} is fenced,"
         f" the next is {producer_id} epoch {epoch}"
