@@ -175,9 +175,8 @@ LOOK_UP_MS_MAX: Final = 20_000  # of a look-up over all its turns; Kafka's clien
 CONVERTED_BYTES_MAX: Final = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions
 
 # Topics that left the view without having been deleted
-RELEASED_TOPICS_MAX: Final = (
-    10_000  # remembered by one process, so that another one of such a name is known for another
-)
+# Remembered by one process, so that another one of such a name is known for another
+RELEASED_TOPICS_MAX: Final = 10_000
 
 # Batches that go through a ring in parts
 BATCH_PARTS_AGE_MS_MAX: Final = 60_000  # from the first part to the last; after that the sender is gone
@@ -204,16 +203,14 @@ MAIL_BACKLOG_MESSAGES_MAX: Final = (
 )  # that wait for room in a ring: no more requests are taken then
 MAIL_BACKLOG_BYTES_MAX: Final = MAIL_REPLY_BYTES_MAX
 
-GROUP_STRING_LENGTH_MAX: Final = (
-    8_182  # group, instance ids, protocol names: 4 bytes a character and MEMBER_SUFFIX_BYTES fit an int16
-)
+# Group, instance ids, protocol names: 4 bytes a character and MEMBER_SUFFIX_BYTES fit an int16
+GROUP_STRING_LENGTH_MAX: Final = 8_182
 MEMBER_SUFFIX_BYTES: Final = 37  # a dash and a UUID after a client or instance id: a member id
 PENDING_MEMBERS_MAX: Final = 20_000  # ids handed out to clients that have not joined with them, as for groups
 GROUPS_NAMED_MAX: Final = 50_000  # by one request: half a second of a network worker
 GROUPS_NAMED_MANY: Final = 2_000  # end the turn of the connection that asks
-PRODUCERS_DESCRIBED_MAX: Final = (
-    100_000  # told by one DescribeProducers, beyond those of its first partition: 10 MB, 0.3 s
-)
+# Told by one DescribeProducers, beyond those of its first partition: 10 MB, 0.3 s
+PRODUCERS_DESCRIBED_MAX: Final = 100_000
 FETCHED_PARTITIONS_MAX: Final = 250_000  # named by one OffsetFetch: 160 MB of objects, a second of a partition worker
 CLIENT_ID_LENGTH_MAX: Final = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX: Final = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
@@ -239,7 +236,9 @@ OPEN_SEGMENTS_MIN: Final = 64  # however few descriptors there are
 DESCRIPTORS_RESERVED: Final = 256  # of a process: doorbells, listeners, checkpoints, indexes while they are read
 DESCRIPTORS_PER_PEER: Final = 3  # of a partition worker: two rings and a doorbell
 DESCRIPTORS_PER_SEGMENT: Final = 2  # held open for reading: the segment and its index
-DESCRIPTORS_PER_LOG: Final = 4  # of its owner: a segment, the maps of its two indexes, and one while it rolls
+DESCRIPTORS_PER_LOG: Final = (
+    5  # of its owner: a segment, the maps of its two indexes, the transaction index, one while it rolls
+)
 IOV_MAX: Final = 1024
 INDEX_GROW_BYTES: Final = 16 * 1024
 SEND_BUFFERS_BYTES: Final = 2 << 20  # of a network worker: with more connections each has less to send from,
@@ -301,9 +300,8 @@ INSPECTED_ABORTS_MAX: Final = 100_000
 PROBES_MAX: Final = 64  # index entries that are tried after a bad place
 OLD_ENTRY_BYTES_MAX: Final = 256 << 20  # of v0 and v1, which are read in one piece
 KNOWN_PLACES_MAX: Final = 8  # of a segment, where ranges ended lately: readers at its end continue there
-UNINDEXED_PLACES_MAX: Final = (
-    1_024  # of a segment whose index can't be read, to which walks came; each other one goes then
-)
+# Of a segment whose index can't be read, to which walks came; each other one goes then
+UNINDEXED_PLACES_MAX: Final = 1_024
 READER_SEGMENTS_MAX: Final = 8
 GROUP_SEGMENTS_MAX: Final = 1000
 MESSAGE_07_BYTES_MAX: Final = 64 << 20
@@ -313,9 +311,8 @@ SEARCH_07_BYTES_MAX: Final = 1 << 30
 TOPICS_PER_REQUEST_MAX: Final = 500  # whose settings our admin asks for at once
 PARTITIONS_ASKED_MAX: Final = 1_000  # whose producers our admin asks for at once
 CLIENT_RETRIES_MAX: Final = 10
-CLIENT_IN_FLIGHT_MAX: Final = (
-    5  # requests of one connection; a broker knows the last five batches of a producer (KIP-98)
-)
+# Requests of one connection; a broker knows the last five batches of a producer (KIP-98)
+CLIENT_IN_FLIGHT_MAX: Final = 5
 LEADER_TRIES_MAX: Final = 3  # at a partition without a leader, where the others can be read without it
 EPOCH_STEPS_MAX: Final = 32  # questions for the leader epoch of a record, from the present one down
 EMPTY_FETCHES_MAX: Final = 20  # in a row: 10 s without a byte below an end that was there when it was frozen
@@ -341,9 +338,8 @@ MIRROR_INTERVAL_MS_MAX: Final = 86_400_000  # between two looks at topics, group
 
 # Network workers
 TEMPLATES_MAX: Final = 4096
-CREATED_AT_ONCE_MAX: Final = (
-    500  # topics of one request; the others are LEADER_NOT_AVAILABLE until the client asks again
-)
+# Topics of one request; the others are LEADER_NOT_AVAILABLE until the client asks again
+CREATED_AT_ONCE_MAX: Final = 500
 TRANSACTIONAL_IDS_MAX: Final = 500_000  # of one partition of `__transaction_state`; some 1 KB each
 PARKED_REQUESTS_MAX: Final = 16  # of one transactional id: a client has one in flight
 EXPIRED_IDS_PER_STEP_MAX: Final = 1_000
@@ -376,18 +372,15 @@ READERS_MAX: Final = 2_000
 # Replication
 ISR_CHECK_INTERVAL_MS_MIN: Final = 50  # between two checks for late followers; a tenth of the largest lag between these
 ISR_CHECK_INTERVAL_MS_MAX: Final = 1_000
-ISR_RETRY_FIRST_MS: Final = (
-    50  # before a change of an ISR whose outcome is not known is asked for again, doubled each time
-)
+# Before a change of an ISR whose outcome is not known is asked for again, doubled each time
+ISR_RETRY_FIRST_MS: Final = 50
 ISR_RETRY_MAX_MS: Final = 1_000
 ISR_CHANGES_PER_REQUEST_MAX: Final = 500
 SESSION_PARTITIONS_MAX: Final = 200_000  # that a follower fetches over one connection
-SESSION_IDLE_MS_MIN: Final = (
-    120_000  # without a fetch, before a session gives way to a new one that finds no room; Kafka's
-)
-LEADER_EPOCHS_COMPARED_MAX: Final = (
-    3  # entries of an epoch file, the last ones, compared with the batches at each opening
-)
+# Without a fetch, before a session gives way to a new one that finds no room; Kafka's
+SESSION_IDLE_MS_MIN: Final = 120_000
+# Entries of an epoch file, the last ones, compared with the batches at each opening
+LEADER_EPOCHS_COMPARED_MAX: Final = 3
 EPOCH_FILES_MAX: Final = 10_000  # partitions whose leader epochs a network worker remembers
 RECORD_DELETIONS_MAX: Final = 10_000  # partitions of one worker whose DeleteRecords wait for followers
 FOLLOWED_PER_MESSAGE_MAX: Final = 512  # followers' offsets, 20 KiB
@@ -401,15 +394,13 @@ BACKLOG_ENTRIES_MAX: Final = 4 * REQUESTS_PER_CYCLE_MAX
 COORDINATOR_CYCLE_MS_MAX: Final = 1_000
 
 # Followers
-FETCHED_CYCLE_MS_MAX: Final = (
-    5  # of a cycle, in which what leaders sent is appended; a slice that has begun is finished
-)
+# Of a cycle, in which what leaders sent is appended; a slice that has begun is finished
+FETCHED_CYCLE_MS_MAX: Final = 5
 FETCHED_SLICE_BYTES: Final = 512 << 10  # appended between two checks of the clock
 REPLICATION_RATE_MAX: Final = (1 << 63) - 1  # bytes a second: no throttle
 THROTTLE_PAUSE_MS_MAX: Final = 1_000  # of a throttled follower, before its rate is read again
-FETCH_RECONNECT_FIRST_MS: Final = (
-    10  # of a follower whose connection broke: a network worker that died is back within milliseconds
-)
+# Of a follower whose connection broke: a network worker that died is back within milliseconds
+FETCH_RECONNECT_FIRST_MS: Final = 10
 FETCH_PAUSE_FIRST_MS: Final = 20  # after an error of a partition, doubled each time up to replica.fetch.backoff.ms
 FETCH_BUFFER_BYTES_MAX: Final = (
     64 << 20
@@ -443,31 +434,25 @@ TOPIC_NODE_BYTES_MAX: Final = 900_000  # ZooKeeper drops the connection of who s
 CONTROLLER_REQUESTS_PER_CYCLE_MAX: Final = 64
 PENDING_RESPONSES_MAX: Final = 10_000
 REQUEST_WORK_MS_MAX: Final = 10_000  # of one request on ZooKeeper: its client has given up by then, or is about to
-TASK_WORK_MS_MAX: Final = (
-    5  # of all tasks in one cycle; requests, the view and the heartbeat have their turn after that
-)
+# Of all tasks in one cycle; requests, the view and the heartbeat have their turn after that
+TASK_WORK_MS_MAX: Final = 5
 CONTROLLER_TIMERS_MAX: Final = 50_000  # calls without a reply yet, and sleeps
 LOAD_WAIT_MS_MAX: Final = 20_000  # of a request of another node's controller, until this node has read ZooKeeper
 ISR_ALTERATIONS_IN_FLIGHT_MAX: Final = 1_000  # partitions of one AlterPartition
 ISR_WRITES_IN_FLIGHT_MAX: Final = 8  # of a leader that writes in-sync replicas itself
-NOTED_STATES_PER_COMMIT_MAX: Final = (
-    400  # states that a node writes with one note: of up to 700 bytes, in a multi of 1 MiB at most
-)
-ISR_NOTICE_PARTITIONS_MAX: Final = (
-    1_000  # of one znode, which ZooKeeper takes up to 1 MiB of: names have 249 characters at most
-)
-ISR_NOTICE_MS_MAX: Final = (
-    60_000  # until the controller is notified of ISRs that leaders wrote, however many follow; Kafka's
-)
+# States that a node writes with one note: of up to 700 bytes, in a multi of 1 MiB at most
+NOTED_STATES_PER_COMMIT_MAX: Final = 400
+# Of one znode, which ZooKeeper takes up to 1 MiB of: names have 249 characters at most
+ISR_NOTICE_PARTITIONS_MAX: Final = 1_000
+# Until the controller is notified of ISRs that leaders wrote, however many follow; Kafka's
+ISR_NOTICE_MS_MAX: Final = 60_000
 ISR_ANSWER_MS_MAX: Final = 60_000  # then a leader is notified that nothing is known of the change that it asked for
 CONTROLLER_ANSWER_MS_MAX: Final = 10_000  # then the connection to the active controller is given up
 LEARN_TRIES_MAX: Final = 10  # to read a topic that a controller told of, and ZooKeeper does not show yet
-ROLES_WAIT_MS_MAX: Final = (
-    20_000  # of a LeaderAndIsr or StopReplica, until owners have acted; Kafka's controller waits for 30 s
-)
-NEW_REPLICAS_WAIT_MS_MAX: Final = (
-    5_000  # until owners have heard which replicas are new; without that they are refused beside a failed directory
-)
+# Of a LeaderAndIsr or StopReplica, until owners have acted; Kafka's controller waits for 30 s
+ROLES_WAIT_MS_MAX: Final = 20_000
+# Until owners have heard which replicas are new; without that they are refused beside a failed directory
+NEW_REPLICAS_WAIT_MS_MAX: Final = 5_000
 TOLD_PARTITIONS_PER_STEP: Final = 2_000  # of a request, taken in without a pause
 NEW_LIFE_WAIT_MS_MAX: Final = 300_000  # for a controller to take a restarted node out of ISRs, before it registers
 LOG_ENDS_PER_REQUEST_MAX: Final = 1_000  # partitions of one ListOffsets, by which held replicas are compared
@@ -486,16 +471,14 @@ REASSIGNMENT_TRIES_MAX: Final = 5  # while others write the same nodes
 REASSIGNMENT_STOP_WAIT_MS: Final = 1_000  # for replicas to be deleted; the topic's leaders stay as they are so long
 VIEW_BYTES_PER_MOVED_REPLICA: Final = 16  # that a view grows by, at most
 ISR_WRITE_TRIES_MAX: Final = 4  # of one request, each lost to another writer of one of its states, or its reply lost
-COMMITS_IN_FLIGHT_MAX: Final = (
-    4  # transactions of partition states, of one procedure: some are made while others are written
-)
+# Transactions of partition states, of one procedure: some are made while others are written
+COMMITS_IN_FLIGHT_MAX: Final = 4
 NOTIFICATIONS_REMOVED_MAX: Final = 500  # nodes, at a time
 NOTICE_PARTITIONS_MAX: Final = 1_000  # sent to a broker in one request: 100 KB, and 10 ms to make
 ITEMS_PER_POLL_MAX: Final = 500  # that an answer waits for, and replicas that are to go: rows read in one cycle
 PARTITIONS_PER_PUBLICATION_MAX: Final = 400  # of topics that are new: what it takes to make and write them is 10 ms
-FOLLOW_PAUSE_MS_MAX: Final = (
-    2_000  # after names of topics were listed, so that thousands that come one by one are not listed as often
-)
+# After names of topics were listed, so that thousands that come one by one are not listed as often
+FOLLOW_PAUSE_MS_MAX: Final = 2_000
 ELECTION_TRIES_MAX: Final = 10  # each is lost to another node that was faster, or to one that resigned just then
 SESSION_PASSWORD_BYTES_MAX: Final = 64  # ZooKeeper's have 16
 PRODUCER_IDS_SKIPPED: Final = 1_000_000  # a thousand blocks: more than a cluster gives out between two backups
@@ -518,12 +501,10 @@ IMPORT_STATE_BYTES_MAX: Final = 16 << 20
 PRODUCE_TIMEOUT_S_MAX: Final = 86_400
 
 # Vocabulary
-KEPT_KEY_LENGTH_MAX: Final = (
-    256  # of a group id whose partition is remembered; 16,384 of the longest would take 512 MiB
-)
-MESSAGE_LENGTH_MAX: Final = (
-    4_000  # characters of what is returned to a client, names from its request among them: fits an int16
-)
+# Of a group id whose partition is remembered; 16,384 of the longest would take 512 MiB
+KEPT_KEY_LENGTH_MAX: Final = 256
+# Characters of what is returned to a client, names from its request among them: fits an int16
+MESSAGE_LENGTH_MAX: Final = 4_000
 
 # Records decoded in Spark's workers (`spark/decoding/`) and by clients (`client/schemas/`)
 DECODE_REASON_CHARS_MAX: Final = 300  # of why a record was not decoded
@@ -555,9 +536,8 @@ LOAD_COMMIT_TRIES_MAX: Final = 20  # of one commit, each after a compaction that
 LOAD_UPKEEP_TRIES_MAX: Final = 10  # of an expiry or a deletion, each after others replaced its files
 LOAD_DELETED_RUNS_MAX: Final = 16 << 20  # runs of deleted offsets that are kept of a partition: 16 bytes each
 LOAD_LIST_TRIES_MAX: Final = 10  # readings of a commit log that another process shortens meanwhile
-LOAD_WENT_BACK_TRIES_MAX: Final = (
-    10  # of a partition whose end is before the last commit: a new leader may not know better yet
-)
+# Of a partition whose end is before the last commit: a new leader may not know better yet
+LOAD_WENT_BACK_TRIES_MAX: Final = 10
 
 # Reports of replicas that are lost (controller/agent/log_dir_failures.py)
 OFFLINE_ROWS_PER_SCAN_MAX: Final = 500  # 3 ms; a node of 10,000 replicas is through in 20 s
