@@ -238,7 +238,8 @@ OPEN_SEGMENTS_MIN: Final = 64  # however few descriptors there are
 DESCRIPTORS_RESERVED: Final = 256  # of a process: doorbells, listeners, checkpoints, indexes while they are read
 DESCRIPTORS_PER_PEER: Final = 3  # of a partition worker: two rings and a doorbell
 DESCRIPTORS_PER_SEGMENT: Final = 2  # held open for reading: the segment and its index
-DESCRIPTORS_PER_LOG: Final = 4  # of its owner: a segment, the maps of its two indexes, and one while it rolls
+# Of its owner: a segment, the maps of its two indexes, the transaction index, and one while it rolls.
+DESCRIPTORS_PER_LOG: Final = 5
 IOV_MAX: Final = 1024
 INDEX_GROW_BYTES: Final = 16 * 1024
 SEND_BUFFERS_BYTES: Final = 2 << 20  # of a network worker: with more connections each has less to send from,
