@@ -497,7 +497,8 @@ class Supervisor:
 
     def _left_in_order(self, child: Child) -> bool:
         """A partition worker closed what its rows show, or they are of a generation that is void. Says so where not."""
-        assert child.exit_code is not None
+        if child.exit_code is None:
+            return True  # it was never forked, and had nothing open
         title, ended = self.wiring.title(child.process_id), _reason(child.exit_code)
         if child.due_ms is not None:
             _log.warning(
