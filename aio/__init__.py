@@ -12,9 +12,20 @@ if TYPE_CHECKING:
     from headrace.aio.producer import KafkaProducer
     from headrace.client.consuming import CommitFailed
     from headrace.client.dead_letters import DeadLetterFailed, dead_letter
+    from headrace.client.engine.coordinator import GroupMetadata
     from headrace.client.engine.fetching import LogTruncation
     from headrace.client.engine.offsets import EARLIEST, LATEST
-    from headrace.client.failures import ConnectionFailed, DeliveryFailed, Interrupted, OutcomeUnknown, WaitTimedOut
+    from headrace.client.failures import (
+        ConnectionFailed,
+        DeliveryFailed,
+        Interrupted,
+        OutcomeUnknown,
+        OutOfOrderSequence,
+        ProducerFenced,
+        TransactionAbortable,
+        TransactionAborted,
+        WaitTimedOut,
+    )
     from headrace.client.forks import ForkedClient
     from headrace.client.records import Record, RecordMetadata
     from headrace.client.schemas.avro import Avro
@@ -36,6 +47,8 @@ _HOMES = {
     "Protobuf": "client.schemas.protobuf",
     "Registry": "client.schemas.registry", "RegistryUnavailable": "client.schemas.failures",
     "SchemaRefused": "client.schemas.failures", "UnknownSchema": "client.schemas.failures",
+    "GroupMetadata": "client.engine.coordinator", "OutOfOrderSequence": "client.failures", "ProducerFenced": "client.failures",
+    "TransactionAbortable": "client.failures", "TransactionAborted": "client.failures",
     "dead_letter": "client.dead_letters",
 }  # fmt: skip
 
@@ -52,6 +65,7 @@ __all__ = [
     "Delivery",
     "DeliveryFailed",
     "ForkedClient",
+    "GroupMetadata",
     "Interrupted",
     "Json",
     "Kafka",
@@ -59,7 +73,9 @@ __all__ = [
     "KafkaConsumer",
     "KafkaProducer",
     "LogTruncation",
+    "OutOfOrderSequence",
     "OutcomeUnknown",
+    "ProducerFenced",
     "Protobuf",
     "Record",
     "RecordMetadata",
@@ -67,6 +83,8 @@ __all__ = [
     "RegistryUnavailable",
     "SchemaRefused",
     "Str",
+    "TransactionAbortable",
+    "TransactionAborted",
     "UnknownSchema",
     "WaitTimedOut",
     "dead_letter",

@@ -7,9 +7,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headrace.client.dead_letters import DeadLetterFailed, dead_letter
     from headrace.client.delivery import Delivery
+    from headrace.client.engine.coordinator import GroupMetadata
     from headrace.client.engine.fetching import LogTruncation
     from headrace.client.engine.offsets import EARLIEST, LATEST
-    from headrace.client.failures import ConnectionFailed, DeliveryFailed, Interrupted, OutcomeUnknown, WaitTimedOut
+    from headrace.client.failures import (
+        ConnectionFailed,
+        DeliveryFailed,
+        Interrupted,
+        OutcomeUnknown,
+        OutOfOrderSequence,
+        ProducerFenced,
+        TransactionAbortable,
+        TransactionAborted,
+        WaitTimedOut,
+    )
     from headrace.client.forks import ForkedClient
     from headrace.client.kafka import Kafka
     from headrace.client.kafka_admin import KafkaAdmin
@@ -33,6 +44,8 @@ _HOMES = {
     "Avro": "schemas.avro", "BadRecord": "schemas.failures", "DeadLetterFailed": "dead_letters", "Protobuf": "schemas.protobuf",
     "Registry": "schemas.registry", "RegistryUnavailable": "schemas.failures",
     "SchemaRefused": "schemas.failures", "UnknownSchema": "schemas.failures",
+    "GroupMetadata": "engine.coordinator", "OutOfOrderSequence": "failures", "ProducerFenced": "failures",
+    "TransactionAbortable": "failures", "TransactionAborted": "failures",
     "dead_letter": "dead_letters",
 }  # fmt: skip
 
@@ -49,6 +62,7 @@ __all__ = [
     "Delivery",
     "DeliveryFailed",
     "ForkedClient",
+    "GroupMetadata",
     "Interrupted",
     "Json",
     "Kafka",
@@ -56,7 +70,9 @@ __all__ = [
     "KafkaConsumer",
     "KafkaProducer",
     "LogTruncation",
+    "OutOfOrderSequence",
     "OutcomeUnknown",
+    "ProducerFenced",
     "Protobuf",
     "Record",
     "RecordMetadata",
@@ -64,6 +80,8 @@ __all__ = [
     "RegistryUnavailable",
     "SchemaRefused",
     "Str",
+    "TransactionAbortable",
+    "TransactionAborted",
     "UnknownSchema",
     "WaitTimedOut",
     "dead_letter",

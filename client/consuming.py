@@ -315,7 +315,7 @@ class Consuming:
         if offset < 0:
             raise ValueError(f"offset: {offset}: expected 0 or more")
         subject = self.subject(topic, partition)
-        self._void(subject)
+        self.void(subject)
         self.fetching.seek(subject.name, offset)
 
     def start_at(self, positions: Mapping[Named, int]) -> None:
@@ -330,7 +330,7 @@ class Consuming:
     def reset(self, timestamp: int) -> None:
         """Read all partitions from EARLIEST or LATEST."""
         for name, subject in self.fetching.subjects.items():
-            self._void(subject)
+            self.void(subject)
             self.fetching.reset(name, timestamp)
 
     def pause(self, names: Iterable[Name]) -> None:
@@ -354,7 +354,7 @@ class Consuming:
         found = yield Done(self.engine.start(asked, "offsets"))
         return {name: row.offset for name, row in found.items()}
 
-    def _void(self, subject: Subject) -> None:
+    def void(self, subject: Subject) -> None:
         """What was read of it counts for nothing, it is about to be moved."""
         for one in self.in_hand:
             if one.subject is subject and one.iterator is not None:

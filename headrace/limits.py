@@ -83,6 +83,7 @@ CLIENT_FETCH_BYTES_MAX: Final = 256 << 20
 CLIENT_BUILDERS_BYTES_MAX: Final = 8 << 20  # of builders that a producer keeps for batches to come
 CLIENT_BATCHES_AHEAD_MAX: Final = 8  # that wait for a request, until a caller that sends many records waits for brokers
 CLIENT_AHEAD_WAIT_S_MAX: Final = 0.1  # of each such wait
+CLIENT_TRANSACTION_TRIES_MAX: Final = 120  # of one request of a transaction, with pauses of half a second; then the call is made again
 CLIENT_HURRY_S_MAX: Final = 1.0  # without such waits, after one that was in vain
 # of batches that are closed between two turns of the engine, where records come at once
 CLIENT_TURN_BYTES_MAX: Final = 1 << 20

@@ -1,4 +1,4 @@
-"""Requests to a group's coordinator: looked up, asked, looked up again when it has moved.
+"""Requests to the coordinator of a group, or of a transactional id: looked up, asked, looked up again when it has moved.
 
 Source: Kafka `AbstractCoordinator`.
 """
@@ -19,6 +19,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
 KEY_TYPE_GROUP: Final = 0
+KEY_TYPE_TRANSACTION: Final = 1
+_KEYS: Final = {KEY_TYPE_GROUP: "group", KEY_TYPE_TRANSACTION: "transactional id"}
 TRIES: Final = 40  # with pauses up to a second each
 COMMIT_STEP_S: Final = 0.01  # of a commit that waits for one before it
 MOVED: Final = frozenset(
@@ -39,14 +41,31 @@ class Committed(NamedTuple):
     leader_epoch: int = NO_EPOCH
 
 
+class GroupMetadata(NamedTuple):
+    """A group's member, as it was when it was given the records whose offsets are committed.
+
+    member_id   "": offsets of a group without members, or of one that is not to be checked
+    """
+
+    group_id: str
+    generation: int = NO_GENERATION
+    member_id: str = ""
+    instance_id: str | None = None
+
+
 class Coordinator:
     """The broker that has a group's state. What waits long there, a join, goes over a link of its own (Lane.GROUP).
 
+    group_id    or a transactional id, as `key_type` says
     tries_max   of a request, where it is not said with it
     """
 
-    def __init__(self, requests: Requests, group_id: str, tries_max: int = TRIES) -> None:
+    def __init__(
+        self, requests: Requests, group_id: str, tries_max: int = TRIES, key_type: int = KEY_TYPE_GROUP
+    ) -> None:
         self.group_id = group_id
+        self._key_type = key_type
+        self._what = f"coordinator of {_KEYS[key_type]} {group_id}"
         self._tries_max = tries_max
         self._requests = requests
         self._node: int | None = None
@@ -86,12 +105,12 @@ class Coordinator:
         for tries in range(1, tries_max + 1):
             failure: HeadraceError
             try:
-                node = yield from self._find()
+                node = yield from self.find()
                 answer = yield Ask(node, api_key, versions, message, timeout_s, lane)
                 code = code_of(answer)
                 if code not in MOVED:
                     return answer
-                failure = error_of(code, f"coordinator of group {self.group_id}")
+                failure = error_of(code, self._what)
                 if code != ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                     self.forget()
             except ConnectionFailed as failed:
@@ -107,20 +126,22 @@ class Coordinator:
             yield Pause(retry_pause_s(tries))
         raise AssertionError("unreachable")
 
-    def _find(self) -> Procedure[int]:
+    def find(self) -> Procedure[int]:
+        """Its node id. raises KafkaError, ConnectionFailed"""
         if self._node is not None:
             return self._node
         kind = messages.FindCoordinatorRequest
 
         def message(version: int) -> Any:
             if version >= 4:
-                return kind(key_type=KEY_TYPE_GROUP, coordinator_keys=[self.group_id])
-            return kind(key=self.group_id, key_type=KEY_TYPE_GROUP)
+                return kind(key_type=self._key_type, coordinator_keys=[self.group_id])
+            return kind(key=self.group_id, key_type=self._key_type)
 
-        answer = yield from first_to_answer(self._requests, ApiKey.FIND_COORDINATOR, (0, 4), message)
+        lowest = 0 if self._key_type == KEY_TYPE_GROUP else 1  # v0 finds groups alone
+        answer = yield from first_to_answer(self._requests, ApiKey.FIND_COORDINATOR, (lowest, 4), message)
         row = answer.coordinators[0] if answer.coordinators else answer
         if row.error_code:
-            raise error_of(row.error_code, f"coordinator of group {self.group_id}")
+            raise error_of(row.error_code, self._what)
         self._requests.others[row.node_id] = (row.host, row.port)
         self._node = int(row.node_id)
         return self._node
