@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from headrace.aio.delivery import Delivery
     from headrace.aio.kafka import Kafka
     from headrace.aio.producer import KafkaProducer
+    from headrace.aio.transformer import transform
     from headrace.client.consuming import CommitFailed
     from headrace.client.dead_letters import DeadLetterFailed, dead_letter
     from headrace.client.engine.coordinator import GroupMetadata
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from headrace.client.schemas.protobuf import Protobuf
     from headrace.client.schemas.registry import Registry
     from headrace.client.serializers import Bytes, DecodingFailed, Json, Str
+    from headrace.client.transforming import Output
 
 _HOMES = {
     "KafkaAdmin": "aio.admin",
@@ -49,6 +51,7 @@ _HOMES = {
     "SchemaRefused": "client.schemas.failures", "UnknownSchema": "client.schemas.failures",
     "GroupMetadata": "client.engine.coordinator", "OutOfOrderSequence": "client.failures", "ProducerFenced": "client.failures",
     "TransactionAbortable": "client.failures", "TransactionAborted": "client.failures",
+    "Output": "client.transforming", "transform": "aio.transformer",
     "dead_letter": "client.dead_letters",
 }  # fmt: skip
 
@@ -75,6 +78,7 @@ __all__ = [
     "LogTruncation",
     "OutOfOrderSequence",
     "OutcomeUnknown",
+    "Output",
     "ProducerFenced",
     "Protobuf",
     "Record",
@@ -88,6 +92,7 @@ __all__ = [
     "UnknownSchema",
     "WaitTimedOut",
     "dead_letter",
+    "transform",
 ]  # fmt: skip
 
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from headrace.client.schemas.protobuf import Protobuf
     from headrace.client.schemas.registry import Registry
     from headrace.client.serializers import Bytes, DecodingFailed, Json, Str
+    from headrace.client.transformer import transform
+    from headrace.client.transforming import Output
 
 _HOMES = {
     "Delivery": "delivery", "DeliveryFailed": "failures", "Interrupted": "failures", "OutcomeUnknown": "failures",
@@ -46,6 +48,7 @@ _HOMES = {
     "SchemaRefused": "schemas.failures", "UnknownSchema": "schemas.failures",
     "GroupMetadata": "engine.coordinator", "OutOfOrderSequence": "failures", "ProducerFenced": "failures",
     "TransactionAbortable": "failures", "TransactionAborted": "failures",
+    "Output": "transforming", "transform": "transformer",
     "dead_letter": "dead_letters",
 }  # fmt: skip
 
@@ -72,6 +75,7 @@ __all__ = [
     "LogTruncation",
     "OutOfOrderSequence",
     "OutcomeUnknown",
+    "Output",
     "ProducerFenced",
     "Protobuf",
     "Record",
@@ -85,6 +89,7 @@ __all__ = [
     "UnknownSchema",
     "WaitTimedOut",
     "dead_letter",
+    "transform",
 ]  # fmt: skip
 
 
