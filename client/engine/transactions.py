@@ -227,6 +227,7 @@ class Transactions:
         yield from self._batches.drained()
         yield from self._quiet()
         if self.state is not State.COMMITTING:
+            self._batches.forget_failures()  # the caller hears of it here
             raise self._again()
         if self._has_begun:
             try:
