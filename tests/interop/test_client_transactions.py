@@ -18,7 +18,7 @@ def server(request, tmp_path_factory):
         wait_for_broker(kafka)
         with kafka.admin() as admin:
             for topic in ("source", "target"):
-                admin.create_topic(topic, partitions=2)
+                admin.create_topic(topic, partitions=2, replication_factor=1)
         with kafka.producer() as plain:
             plain.send_many("source", [b"%d" % one for one in range(RECORDS)], partition=0)
         yield request.param, kafka
