@@ -10,11 +10,23 @@ if TYPE_CHECKING:
     from headrace.aio.delivery import Delivery
     from headrace.aio.kafka import Kafka
     from headrace.aio.producer import KafkaProducer
+    from headrace.aio.transformer import transform
     from headrace.client.consuming import CommitFailed
     from headrace.client.dead_letters import DeadLetterFailed, dead_letter
+    from headrace.client.engine.coordinator import GroupMetadata
     from headrace.client.engine.fetching import LogTruncation
     from headrace.client.engine.offsets import EARLIEST, LATEST
-    from headrace.client.failures import ConnectionFailed, DeliveryFailed, Interrupted, OutcomeUnknown, WaitTimedOut
+    from headrace.client.failures import (
+        ConnectionFailed,
+        DeliveryFailed,
+        Interrupted,
+        OutcomeUnknown,
+        OutOfOrderSequence,
+        ProducerFenced,
+        TransactionAbortable,
+        TransactionAborted,
+        WaitTimedOut,
+    )
     from headrace.client.forks import ForkedClient
     from headrace.client.records import Record, RecordMetadata
     from headrace.client.schemas.avro import Avro
@@ -22,6 +34,7 @@ if TYPE_CHECKING:
     from headrace.client.schemas.protobuf import Protobuf
     from headrace.client.schemas.registry import Registry
     from headrace.client.serializers import Bytes, DecodingFailed, Json, Str
+    from headrace.client.transforming import Output
 
 _HOMES = {
     "KafkaAdmin": "aio.admin",
@@ -36,6 +49,9 @@ _HOMES = {
     "Protobuf": "client.schemas.protobuf",
     "Registry": "client.schemas.registry", "RegistryUnavailable": "client.schemas.failures",
     "SchemaRefused": "client.schemas.failures", "UnknownSchema": "client.schemas.failures",
+    "GroupMetadata": "client.engine.coordinator", "OutOfOrderSequence": "client.failures", "ProducerFenced": "client.failures",
+    "TransactionAbortable": "client.failures", "TransactionAborted": "client.failures",
+    "Output": "client.transforming", "transform": "aio.transformer",
     "dead_letter": "client.dead_letters",
 }  # fmt: skip
 
@@ -52,6 +68,7 @@ __all__ = [
     "Delivery",
     "DeliveryFailed",
     "ForkedClient",
+    "GroupMetadata",
     "Interrupted",
     "Json",
     "Kafka",
@@ -59,7 +76,10 @@ __all__ = [
     "KafkaConsumer",
     "KafkaProducer",
     "LogTruncation",
+    "OutOfOrderSequence",
     "OutcomeUnknown",
+    "Output",
+    "ProducerFenced",
     "Protobuf",
     "Record",
     "RecordMetadata",
@@ -67,9 +87,12 @@ __all__ = [
     "RegistryUnavailable",
     "SchemaRefused",
     "Str",
+    "TransactionAbortable",
+    "TransactionAborted",
     "UnknownSchema",
     "WaitTimedOut",
     "dead_letter",
+    "transform",
 ]  # fmt: skip
 
 

@@ -25,13 +25,14 @@ from headrace.aio.consumer_batch import ConsumerBatch
 from headrace.client.consumer_options import ConsumerOptions, OnError
 from headrace.client.consuming import CLOSE_S, INTERRUPTED_S, Consuming, Name
 from headrace.client.driving.event_loop import EventLoopDriver
-from headrace.client.engine.coordinator import Committed
+from headrace.client.engine.coordinator import Committed, GroupMetadata
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.offsets import EARLIEST, LATEST
 from headrace.client.forks import ForkedClient, Forks
 from headrace.client.group_thread import GroupThread
 from headrace.client.records import Named, Record
 from headrace.client.serializers import Deserializer
+from headrace.client.transforming import group_metadata_of, read_on_at_committed, take_together
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 
@@ -191,6 +192,24 @@ class KafkaConsumer(Generic[K, V]):
         """What is committed of these partitions; None: of those that are read. Those without are left out."""
         self._check()
         return await self._driver.run(self._state.committed(names))
+
+    # Transactions
+
+    def group_metadata(self) -> GroupMetadata:
+        """Who commits, for `send_offsets_to_transaction`. raises KafkaError UNKNOWN_MEMBER_ID, where its group has removed it"""
+        return group_metadata_of(self._state)
+
+    async def rewind(self) -> None:
+        """Read on at what is committed: after a transaction was aborted. raises KafkaError, ConnectionFailed"""
+        await self._begin()
+        await self._driver.run(read_on_at_committed(self._state))
+
+    async def poll_together(self, timeout: float = 0.0, max_records: int = 500) -> list[Record[K, V]]:
+        """As `poll`, with records of several partitions. raises as `poll`"""
+        await self._begin()
+        self._state.all_done()
+        found = await self._driver.run(take_together(self._state, timeout, max_records))
+        return [record for one in found for record in one.run]
 
     # The rest
 

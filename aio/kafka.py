@@ -120,7 +120,7 @@ class Kafka:
         group: str | None = None,
         key: Deserializer[Any] | None = None,
         value: Deserializer[Any] | None = None,
-        delivery: Literal["at_most_once", "at_least_once", "exactly_once"] = "at_least_once",
+        delivery: Literal["at_most_once", "at_least_once", "exactly_once", "transactional"] = "at_least_once",
         start: Start = "latest",
         on_error: OnError = "raise",
         on_assigned: OnAssigned | None = None,

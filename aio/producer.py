@@ -16,18 +16,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.aio.delivery import Delivery
 from headrace.client.driving.event_loop import PASS_S, EventLoopDriver
 from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
+from headrace.client.engine.coordinator import Committed, GroupMetadata
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.producing_options import ProducingOptions
+from headrace.client.engine.transactions import Transactions
 from headrace.client.forks import ForkedClient, Forks
 from headrace.client.lookups import LookupNeeded
-from headrace.client.records import Header
+from headrace.client.records import Header, Named
 from headrace.client.send_path import SendPath
 from headrace.client.sending import CLOSE_ON_ERROR_S, K_in, Sending, V_in, producer_closed
 from headrace.client.serializers import Serializer
@@ -166,6 +168,44 @@ class KafkaProducer(Sending[K_in, V_in]):
         self._driver.turn_soon()
         return sent
 
+    # Transactions
+
+    async def init_transactions(self, timeout: float | None = None) -> None:
+        """Once, before the first transaction: earlier producers of this transactional id are fenced, and what they left open is aborted.
+
+        timeout   seconds; None: max.block.ms. After WaitTimedOut call it again
+        raises    ProducerFenced, KafkaError; ConnectionFailed; WaitTimedOut
+        """
+        await self._end_by(self._ended(Transactions.init, timeout))
+
+    async def begin_transaction(self) -> None:
+        """raises   KafkaError INVALID_TXN_STATE, where one is open; what the producer has failed with"""
+        self._check()
+        self._begun()
+
+    async def commit_transaction(self, timeout: float | None = None) -> None:
+        """Store what was sent, and have it count, with its offsets.
+
+        raises   TransactionAbortable: call `abort_transaction`; ProducerFenced, KafkaError: close the producer; WaitTimedOut,
+                 ConnectionFailed: it is not known, call it again
+        """
+        await self._end_by(self._ended(Transactions.commit, timeout))
+
+    async def abort_transaction(self, timeout: float | None = None) -> None:
+        """Nothing of it counts. raises ProducerFenced, KafkaError: close the producer; WaitTimedOut, ConnectionFailed: call it again"""
+        await self._end_by(self._ended(Transactions.abort, timeout))
+
+    async def send_offsets_to_transaction(
+        self, offsets: Mapping[Named, int | Committed], group: GroupMetadata | str, timeout: float | None = None
+    ) -> None:
+        """Commit a group's offsets with the transaction.
+
+        offsets   the next ones to read
+        group     `consumer.group_metadata()`, by which members that have lost their partitions are refused; or a group's name
+        raises    TransactionAbortable: call `abort_transaction`; ProducerFenced, KafkaError; WaitTimedOut
+        """
+        await self._end_by(self._offsets_sent(offsets, group, timeout))
+
     # Waiting
 
     async def partitions(self, topic: str) -> int:
@@ -216,6 +256,11 @@ class KafkaProducer(Sending[K_in, V_in]):
         return super().health() | {"waits_for": self._driver.waits_for()}
 
     # Inside
+
+    async def _end_by(self, steps: Steps[None]) -> None:
+        self._check()
+        self._driver.turn_soon()
+        await self._driver.run(steps)
 
     def _turn(self) -> None:
         self._driver.turn()

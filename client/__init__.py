@@ -7,9 +7,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headrace.client.dead_letters import DeadLetterFailed, dead_letter
     from headrace.client.delivery import Delivery
+    from headrace.client.engine.coordinator import GroupMetadata
     from headrace.client.engine.fetching import LogTruncation
     from headrace.client.engine.offsets import EARLIEST, LATEST
-    from headrace.client.failures import ConnectionFailed, DeliveryFailed, Interrupted, OutcomeUnknown, WaitTimedOut
+    from headrace.client.failures import (
+        ConnectionFailed,
+        DeliveryFailed,
+        Interrupted,
+        OutcomeUnknown,
+        OutOfOrderSequence,
+        ProducerFenced,
+        TransactionAbortable,
+        TransactionAborted,
+        WaitTimedOut,
+    )
     from headrace.client.forks import ForkedClient
     from headrace.client.kafka import Kafka
     from headrace.client.kafka_admin import KafkaAdmin
@@ -21,6 +32,8 @@ if TYPE_CHECKING:
     from headrace.client.schemas.protobuf import Protobuf
     from headrace.client.schemas.registry import Registry
     from headrace.client.serializers import Bytes, DecodingFailed, Json, Str
+    from headrace.client.transformer import transform
+    from headrace.client.transforming import Output
 
 _HOMES = {
     "Delivery": "delivery", "DeliveryFailed": "failures", "Interrupted": "failures", "OutcomeUnknown": "failures",
@@ -33,6 +46,9 @@ _HOMES = {
     "Avro": "schemas.avro", "BadRecord": "schemas.failures", "DeadLetterFailed": "dead_letters", "Protobuf": "schemas.protobuf",
     "Registry": "schemas.registry", "RegistryUnavailable": "schemas.failures",
     "SchemaRefused": "schemas.failures", "UnknownSchema": "schemas.failures",
+    "GroupMetadata": "engine.coordinator", "OutOfOrderSequence": "failures", "ProducerFenced": "failures",
+    "TransactionAbortable": "failures", "TransactionAborted": "failures",
+    "Output": "transforming", "transform": "transformer",
     "dead_letter": "dead_letters",
 }  # fmt: skip
 
@@ -49,6 +65,7 @@ __all__ = [
     "Delivery",
     "DeliveryFailed",
     "ForkedClient",
+    "GroupMetadata",
     "Interrupted",
     "Json",
     "Kafka",
@@ -56,7 +73,10 @@ __all__ = [
     "KafkaConsumer",
     "KafkaProducer",
     "LogTruncation",
+    "OutOfOrderSequence",
     "OutcomeUnknown",
+    "Output",
+    "ProducerFenced",
     "Protobuf",
     "Record",
     "RecordMetadata",
@@ -64,9 +84,12 @@ __all__ = [
     "RegistryUnavailable",
     "SchemaRefused",
     "Str",
+    "TransactionAbortable",
+    "TransactionAborted",
     "UnknownSchema",
     "WaitTimedOut",
     "dead_letter",
+    "transform",
 ]  # fmt: skip
 
 

@@ -21,11 +21,12 @@ _MS: Final = 1000
 
 
 class Delivery(Enum):
-    """When a record counts as done: the three words of the design document."""
+    """When a record counts as done: the three words of the design document, and a fourth."""
 
     AT_MOST_ONCE = "at_most_once"
     AT_LEAST_ONCE = "at_least_once"
     EXACTLY_ONCE = "exactly_once"
+    TRANSACTIONAL = "transactional"  # committed by a producer's transaction, and read from there
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class ConsumerOptions:
         group: str | None = None,
         delivery: Delivery = Delivery.AT_LEAST_ONCE,
         start: Start = "latest",
-        isolation_level: str = "read_uncommitted",
+        isolation_level: str | None = None,
         auto_commit_interval_ms: float = 5_000,
         max_poll_records: int = 500,
         client_rack: str = "",
@@ -71,6 +72,8 @@ class ConsumerOptions:
         **rest: Any,
     ) -> ConsumerOptions:
         """raises   ValueError, which names key, value and reason"""
+        if isolation_level is None:
+            isolation_level = "read_committed" if delivery is Delivery.TRANSACTIONAL else "read_uncommitted"
         chosen = tuple(topics)
         if sum((bool(chosen), pattern is not None, partitions is not None)) != 1:
             raise ValueError("a consumer takes topics, or a pattern, or partitions")
@@ -96,6 +99,8 @@ class ConsumerOptions:
             )
         if delivery is Delivery.AT_MOST_ONCE and group is None:
             raise ValueError("delivery: at_most_once commits before it returns records: set a group")
+        if delivery is Delivery.TRANSACTIONAL and group is None:
+            raise ValueError("delivery: transactional begins at what its group has committed: set a group")
         return cls(
             FetchingOptions(
                 is_read_committed=isolation_level == "read_committed", rack=client_rack, reset=reset, **rest

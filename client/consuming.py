@@ -97,7 +97,7 @@ class Consuming:
         self._to_begin: dict[TopicPartition, None] = {}  # read, but not from where they are to begin yet
         self._commit_due_s = clock_s() + options.auto_commit_s
         self._committing: BackgroundCommit | None = None
-        self._coordinator = None if options.group is None else Coordinator(engine.requests, options.group)
+        self.coordinator = None if options.group is None else Coordinator(engine.requests, options.group)
         self._counts: dict[str, int] = {}  # partitions of topics that are read whole
         self.has_share = False  # the group has given us ours, which may be none
         self._unknown: dict[str, float] = {}  # topics that no broker knows, and since when
@@ -315,7 +315,7 @@ class Consuming:
         if offset < 0:
             raise ValueError(f"offset: {offset}: expected 0 or more")
         subject = self.subject(topic, partition)
-        self._void(subject)
+        self.void(subject)
         self.fetching.seek(subject.name, offset)
 
     def start_at(self, positions: Mapping[Named, int]) -> None:
@@ -330,7 +330,7 @@ class Consuming:
     def reset(self, timestamp: int) -> None:
         """Read all partitions from EARLIEST or LATEST."""
         for name, subject in self.fetching.subjects.items():
-            self._void(subject)
+            self.void(subject)
             self.fetching.reset(name, timestamp)
 
     def pause(self, names: Iterable[Name]) -> None:
@@ -354,7 +354,7 @@ class Consuming:
         found = yield Done(self.engine.start(asked, "offsets"))
         return {name: row.offset for name, row in found.items()}
 
-    def _void(self, subject: Subject) -> None:
+    def void(self, subject: Subject) -> None:
         """What was read of it counts for nothing, it is about to be moved."""
         for one in self.in_hand:
             if one.subject is subject and one.iterator is not None:
@@ -377,10 +377,10 @@ class Consuming:
             yield from self.commit_now(wanted, COMMIT_S)
 
     def committed(self, names: Iterable[Name] | None) -> Steps[dict[TopicPartition, Committed]]:
-        if self._coordinator is None:
+        if self.coordinator is None:
             raise ValueError("committed: the consumer has no group")
         wanted = list(self.assignment) if names is None else [TopicPartition(*name) for name in names]
-        asked = self.engine.start(fetch_committed(self._coordinator, wanted), "committed offsets")
+        asked = self.engine.start(fetch_committed(self.coordinator, wanted), "committed offsets")
         found: dict[TopicPartition, Committed] = yield Done(asked, COMMIT_S)
         return found
 
@@ -412,8 +412,8 @@ class Consuming:
         return self.engine.start(self._stored(offsets), "commit")
 
     def _stored(self, offsets: Mapping[TopicPartition, Position]) -> Procedure[None]:
-        assert self._coordinator is not None
-        code = yield from store_committed(self._coordinator, offsets)
+        assert self.coordinator is not None
+        code = yield from store_committed(self.coordinator, offsets)
         if code:
             raise error_of(code, f"commit in group {self.options.group}")
 
@@ -522,8 +522,8 @@ class Consuming:
         chosen.update({name: self._start_at[name] for name in names if name in self._start_at})
         left = [name for name in names if name not in chosen]
         known: dict[TopicPartition, Committed] = {}
-        if self._coordinator is not None and left and self.options.delivery is not Delivery.EXACTLY_ONCE:
-            known = yield Done(self.engine.start(fetch_committed(self._coordinator, left), "committed offsets"))
+        if self.coordinator is not None and left and self.options.delivery is not Delivery.EXACTLY_ONCE:
+            known = yield Done(self.engine.start(fetch_committed(self.coordinator, left), "committed offsets"))
         for name in names:
             if name not in unmoved or name not in self.fetching.subjects:
                 continue  # the caller moved it while this waited

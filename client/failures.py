@@ -34,6 +34,22 @@ class OutcomeUnknown(HeadraceError):
     """A request may have been carried out, and can't be repeated without harm."""
 
 
+class TransactionAbortable(KafkaError):
+    """The transaction can't be committed. `abort_transaction`, and the producer goes on with the next one."""
+
+
+class OutOfOrderSequence(TransactionAbortable):
+    """A batch does not follow what its partition has: one before it was lost."""
+
+
+class TransactionAborted(KafkaError):
+    """What became of a record whose transaction was aborted before it was sent."""
+
+
+class ProducerFenced(KafkaError):
+    """Another producer has the transactional id by now, or the coordinator gave the transaction up. This one has ended: close it."""
+
+
 class SerializerUnavailable(HeadraceError):
     """What a serializer needs does not respond. That says nothing about a record: it stays where it is, and is read again."""
 

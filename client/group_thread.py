@@ -17,11 +17,13 @@ from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
 from headrace.client.driving.blocking import BlockingDriver
+from headrace.client.engine.coordinator import GroupMetadata
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.membership import Event, Membership, MembershipOptions
 from headrace.client.engine.tasks import Task
 from headrace.client.failures import ConnectionFailed
-from headrace.errors import HeadraceError
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.ids import NO_GENERATION
 
 TURN_S: Final = 1.0
 JOIN_S: Final = 10.0  # for the thread to end, after what it does is given up
@@ -86,6 +88,16 @@ class GroupThread:
     @property
     def has_failed(self) -> bool:
         return self.failure is not None
+
+    @property
+    def metadata(self) -> GroupMetadata:
+        """The member as it is now. raises KafkaError UNKNOWN_MEMBER_ID, while its group has none of it"""
+        membership, options = self._membership, self._membership.options
+        generation, member_id = membership.generation, membership.member_id
+        if generation == NO_GENERATION or not member_id:
+            text = f"group {options.group_id} has removed this consumer; it rejoins at the next poll"
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, text)
+        return GroupMetadata(options.group_id, generation, member_id, options.instance_id)
 
     def acknowledge(self, event: Event) -> Future[None]:
         """The event was acted on; a second time does nothing."""

@@ -124,7 +124,7 @@ class Kafka:
         group: str | None = None,
         key: Deserializer[Any] | None = None,
         value: Deserializer[Any] | None = None,
-        delivery: Literal["at_most_once", "at_least_once", "exactly_once"] = "at_least_once",
+        delivery: Literal["at_most_once", "at_least_once", "exactly_once", "transactional"] = "at_least_once",
         start: Start = "latest",
         on_error: OnError = "raise",
         on_assigned: Callable[[tuple[TopicPartition, ...]], Mapping[TopicPartition, int] | None] | None = None,
@@ -135,7 +135,8 @@ class Kafka:
 
         group         of which it is a member, and where its offsets are; None: it reads all partitions, and commits nothing
         delivery      at_most_once: committed before records are handed out; at_least_once: after they are done, that is when the
-                      next is asked for; exactly_once: never, positions are kept by you beside the output, and given to `start_at`
+                      next is asked for; exactly_once: never, positions are kept by you beside the output, and given to `start_at`;
+                      transactional: by the transaction of a producer (`transform`, `send_offsets_to_transaction`)
         start         without a committed offset: "earliest", "latest", "none", a datetime, or milliseconds
         on_error      records that can't be decoded: "raise", "skip", or a function that is given the `DecodingFailed`
         on_assigned   is given new partitions, and may return where to begin them

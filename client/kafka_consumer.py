@@ -24,12 +24,13 @@ from headrace.client.consumer_batch import ConsumerBatch
 from headrace.client.consumer_options import ConsumerOptions, OnError
 from headrace.client.consuming import CLOSE_S, INTERRUPTED_S, CommitFailed, Consuming, Name
 from headrace.client.driving.blocking import BlockingDriver
-from headrace.client.engine.coordinator import Committed
+from headrace.client.engine.coordinator import Committed, GroupMetadata
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.offsets import EARLIEST, LATEST
 from headrace.client.forks import ForkedClient, Forks
 from headrace.client.records import Named, Record
 from headrace.client.serializers import Deserializer
+from headrace.client.transforming import group_metadata_of, read_on_at_committed, take_together
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 
@@ -182,6 +183,24 @@ class KafkaConsumer(Generic[K, V]):
         """What is committed of these partitions; None: of those that are read. Those without are left out."""
         self._check()
         return self._driver.run(self._state.committed(names))
+
+    # Transactions
+
+    def group_metadata(self) -> GroupMetadata:
+        """Who commits, for `send_offsets_to_transaction`. raises KafkaError UNKNOWN_MEMBER_ID, where its group has removed it"""
+        return group_metadata_of(self._state)
+
+    def rewind(self) -> None:
+        """Read on at what is committed: after a transaction was aborted. raises KafkaError, ConnectionFailed"""
+        self._check()
+        self._driver.run(read_on_at_committed(self._state))
+
+    def poll_together(self, timeout: float = 0.0, max_records: int = 500) -> list[Record[K, V]]:
+        """As `poll`, with records of several partitions. raises as `poll`"""
+        self._check()
+        self._state.all_done()
+        found = self._driver.run(take_together(self._state, timeout, max_records))
+        return [record for one in found for record in one.run]
 
     # The rest
 

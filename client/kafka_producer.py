@@ -15,24 +15,27 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.client.delivery import Delivery
 from headrace.client.driving.blocking import BlockingDriver
 from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
+from headrace.client.engine.coordinator import Committed, GroupMetadata
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.identity import GivenIdentity
 from headrace.client.engine.producing import OnStored
 from headrace.client.engine.producing_options import ProducingOptions
 from headrace.client.engine.routes import Route
+from headrace.client.engine.transactions import Transactions
 from headrace.client.forks import ForkedClient, Forks
 from headrace.client.lookups import LookupNeeded
-from headrace.client.records import Header
+from headrace.client.records import Header, Named
 from headrace.client.send_path import SendPath
 from headrace.client.sending import CLOSE_ON_ERROR_S, K_in, Sending, V_in, producer_closed
 from headrace.client.serializers import Serializer
+from headrace.client.steps import Steps
 from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
@@ -199,6 +202,45 @@ class KafkaProducer(Sending[K_in, V_in]):
             self._has_work.set()
             return sent
 
+    # Transactions
+
+    def init_transactions(self, timeout: float | None = None) -> None:
+        """Once, before the first transaction: earlier producers of this transactional id are fenced, and what they left open is aborted.
+
+        timeout   seconds; None: max.block.ms. After WaitTimedOut call it again
+        raises    ProducerFenced, KafkaError; ConnectionFailed; WaitTimedOut
+        """
+        self._end_by(self._ended(Transactions.init, timeout))
+
+    def begin_transaction(self) -> None:
+        """raises   KafkaError INVALID_TXN_STATE, where one is open; what the producer has failed with"""
+        with self._lock:
+            self._check()
+            self._begun()
+
+    def commit_transaction(self, timeout: float | None = None) -> None:
+        """Store what was sent, and have it count, with its offsets.
+
+        raises   TransactionAbortable: call `abort_transaction`; ProducerFenced, KafkaError: close the producer; WaitTimedOut,
+                 ConnectionFailed: it is not known, call it again
+        """
+        self._end_by(self._ended(Transactions.commit, timeout))
+
+    def abort_transaction(self, timeout: float | None = None) -> None:
+        """Nothing of it counts. raises ProducerFenced, KafkaError: close the producer; WaitTimedOut, ConnectionFailed: call it again"""
+        self._end_by(self._ended(Transactions.abort, timeout))
+
+    def send_offsets_to_transaction(
+        self, offsets: Mapping[Named, int | Committed], group: GroupMetadata | str, timeout: float | None = None
+    ) -> None:
+        """Commit a group's offsets with the transaction.
+
+        offsets   the next ones to read
+        group     `consumer.group_metadata()`, by which members that have lost their partitions are refused; or a group's name
+        raises    TransactionAbortable: call `abort_transaction`; ProducerFenced, KafkaError; WaitTimedOut
+        """
+        self._end_by(self._offsets_sent(offsets, group, timeout))
+
     # Waiting
 
     def partitions(self, topic: str) -> int:
@@ -257,6 +299,12 @@ class KafkaProducer(Sending[K_in, V_in]):
         self._raise_unseen()
 
     # Inside
+
+    def _end_by(self, steps: Steps[None]) -> None:
+        with self._lock:
+            self._check()
+            self._driver.run(steps)
+            self._note_turn()
 
     def _turn(self) -> None:
         self._driver.turn()

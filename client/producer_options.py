@@ -23,6 +23,7 @@ def producing_options(options: Mapping[str, Any]) -> ProducingOptions:
 
     `acks`: "all", 0 or 1. `compression` (compression.type): none, gzip, snappy, lz4, zstd; `compression_level`.
     `enable_idempotence`: None, which means where acks is all and the brokers have it.
+    `transactional_id`, `transaction_timeout_ms`: for transactions, where acks is all.
     `linger_ms`, `batch_size`, `buffer_memory`, `max_request_size`, `max_in_flight`, `request_timeout_ms`, `delivery_timeout_ms`.
 
     raises   ValueError, which names key, value and reason
@@ -40,6 +41,8 @@ def producing_options(options: Mapping[str, Any]) -> ProducingOptions:
         made["level"] = given.pop("compression_level")
     if "enable_idempotence" in given:
         made["is_idempotent"] = given.pop("enable_idempotence")
+    if given.get("transactional_id") is not None:
+        made.setdefault("is_idempotent", True)
     for name, value in given.items():
         if name not in known:
             raise unknown_option(

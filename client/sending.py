@@ -13,21 +13,27 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
+from headrace.client.engine.coordinator import Committed, GroupMetadata, Position
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.identity import GivenIdentity
 from headrace.client.engine.producing import OnStored, Producing
 from headrace.client.engine.producing_options import ProducingOptions
 from headrace.client.engine.routes import Queue, Route
+from headrace.client.engine.tasks import Task
+from headrace.client.engine.transaction_states import State
+from headrace.client.engine.transactions import Transactions
 from headrace.client.failures import DeliveryFailed, SerializerUnavailable, WaitTimedOut
 from headrace.client.lookups import LookupNeeded, bound, looked_up
 from headrace.client.partitioner import partition_of
+from headrace.client.records import Named
 from headrace.client.serializers import Serializer
 from headrace.client.steps import Done, Pass, Steps, Until
-from headrace.errors import ErrorCode, KafkaError
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.ids import NO_EPOCH, TopicPartition
 from headrace.limits import CLIENT_AHEAD_WAIT_S_MAX, CLIENT_HURRY_S_MAX, CLIENT_TURN_BYTES_MAX, LOOKUP_TRIES_MAX
 from headrace.protocol.batch_builder import Column
 
@@ -61,9 +67,17 @@ class Sending(ABC, Generic[K_in, V_in]):
     ) -> None:
         self._engine = engine
         self._path = path
-        self._producing = Producing(
-            engine.requests, engine.tasks, engine.metadata, options, path=path, given=given, on_stored=on_stored
-        )
+        half = engine.requests, engine.tasks, engine.metadata, options
+        self._transactions: Transactions | None = None
+        self._producing: Producing
+        if options.transactional_id is None:
+            self._producing = Producing(*half, path=path, given=given, on_stored=on_stored)
+        else:
+            from headrace.client.engine.transactional_producing import TransactionalProducing  # few producers have one
+
+            assert given is None
+            self._producing = transactional = TransactionalProducing(*half, path=path, on_stored=on_stored)
+            self._transactions = transactional.transactions
         engine.parts.append(self._producing)
         self._routes = self._producing.routes
         self._serialize_key = None if key is None else bound(key, "key", may_block=False).serialize
@@ -96,6 +110,51 @@ class Sending(ABC, Generic[K_in, V_in]):
             "acknowledged": producing.acknowledged,
             "waits_for": list(self._engine.waits_for()),
         }
+
+    # Transactions
+
+    @property
+    def transaction_state(self) -> State:
+        """Where this producer is with its transactions. raises ValueError, where it has no transactional.id"""
+        return self._transactional().state
+
+    def _transactional(self) -> Transactions:
+        if self._transactions is None:
+            raise ValueError("transactional.id: is not set: create the producer with transactional_id=...")
+        self._engine.tasks.now_s = self._clock_s()  # of what is started now
+        return self._transactions
+
+    def _begun(self) -> None:
+        self._transactional().begin()
+
+    def _ended(self, call: Callable[[Transactions], Task[None]], timeout: float | None) -> Steps[None]:
+        """Until a call of the transaction is done. raises what it raises; WaitTimedOut: it goes on, and the same call waits for it"""
+        task = call(self._transactional())
+        yield Done(task, self._max_block_s if timeout is None else timeout)
+
+    def _offsets_sent(
+        self, offsets: Mapping[Named, int | Committed], group: GroupMetadata | str, timeout: float | None
+    ) -> Steps[None]:
+        metadata = GroupMetadata(group) if isinstance(group, str) else group
+        places: dict[TopicPartition, Position] = {
+            TopicPartition(*name): (at, NO_EPOCH, "")
+            if isinstance(at, int)
+            else (at.offset, at.leader_epoch, at.metadata)
+            for name, at in offsets.items()
+        }
+        if places:
+            yield from self._ended(lambda transactions: transactions.send_offsets(places, metadata), timeout)
+
+    def _given_up(self, timeout: float | None) -> Steps[None]:
+        """The producer is closed: an open transaction is aborted, one that is about to end goes on."""
+        transactions = self._transactional()
+        try:
+            if transactions.state in (State.IN_TRANSACTION, State.ABORTABLE_ERROR, State.ABORTING):
+                yield from self._ended(Transactions.abort, timeout)
+            elif transactions.state is State.COMMITTING:
+                yield from self._ended(Transactions.commit, timeout)
+        except HeadraceError:
+            pass  # the coordinator aborts it after transaction.timeout.ms, or with the next producer of this id
 
     # Steps
 
@@ -290,6 +349,8 @@ class Sending(ABC, Generic[K_in, V_in]):
     def _closing(self, timeout: float | None) -> Steps[None]:
         """What is not acknowledged in time fails."""
         try:
+            if self._transactions is not None and (timeout is None or timeout > 0):
+                yield from self._given_up(timeout)
             if timeout is None or timeout > 0:
                 yield from self._flushed(timeout)
         except WaitTimedOut as failure:

@@ -77,13 +77,15 @@ PEER_BACKOFF_JITTER: Final = 0.2  # either way
 RESOLVER_THREADS_MAX: Final = 4  # of a process: names of nodes that are looked up at once
 
 # Clients (`client/`)
-# of a partition that is read, fetched and not taken; Kafka 0.8's queued.max.message.chunks
-CLIENT_CHUNKS_MAX: Final = 2
-# of one partition in one fetch: doubled up to here until a message of an old format fits
-CLIENT_FETCH_BYTES_MAX: Final = 256 << 20
+CLIENT_CHUNKS_MAX: Final = 2  # of a partition, fetched and not taken; Kafka 0.8's queued.max.message.chunks
+CLIENT_FETCH_BYTES_MAX: Final = 256 << 20  # of a partition in one fetch: doubled so far, for an old message
 CLIENT_BUILDERS_BYTES_MAX: Final = 8 << 20  # of builders that a producer keeps for batches to come
 CLIENT_BATCHES_AHEAD_MAX: Final = 8  # that wait for a request, until a caller that sends many records waits for brokers
 CLIENT_AHEAD_WAIT_S_MAX: Final = 0.1  # of each such wait
+CLIENT_TRANSACTION_TRIES_MAX: Final = (
+    120  # of one request of a transaction, with pauses of half a second; then the call is made again
+)
+CLIENT_TRANSFORM_TRIES_MAX: Final = 20  # of the same records in a row, each in a transaction that was aborted
 CLIENT_HURRY_S_MAX: Final = 1.0  # without such waits, after one that was in vain
 # of batches that are closed between two turns of the engine, where records come at once
 CLIENT_TURN_BYTES_MAX: Final = 1 << 20

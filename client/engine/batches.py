@@ -95,10 +95,14 @@ class Batch:
         if self._encoded is None:
             assert self.builder is not None
             if codec:
-                self._encoded = self.builder.build(codec, identity.producer_id, identity.epoch, self.sequence, 0, level)
+                self._encoded = self.builder.build(
+                    codec, identity.producer_id, identity.epoch, self.sequence, identity.attributes, level
+                )
                 self._leave_builder()
             else:
-                self._encoded = self.builder.seal_in_place(0, identity.producer_id, identity.epoch, self.sequence)
+                self._encoded = self.builder.seal_in_place(
+                    identity.attributes, identity.producer_id, identity.epoch, self.sequence
+                )
             return self._encoded
         producer = (identity.producer_id, identity.epoch, self.sequence)
         if producer_of(self._encoded) != producer:

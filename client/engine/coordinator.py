@@ -1,4 +1,4 @@
-"""Requests to the coordinator of a group or of a transactional id: looked up, asked, looked up again when it has moved.
+"""Requests to the coordinator of a group, or of a transactional id: looked up, asked, looked up again when it has moved.
 
 Source: Kafka `AbstractCoordinator`.
 """
@@ -19,8 +19,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
 KEY_TYPE_GROUP: Final = 0
-KEY_TYPE_TRANSACTION: Final = 1  # from FindCoordinator v1 on
-_WORDS: Final = {KEY_TYPE_GROUP: "group", KEY_TYPE_TRANSACTION: "transactional id"}
+KEY_TYPE_TRANSACTION: Final = 1
+_KEYS: Final = {KEY_TYPE_GROUP: "group", KEY_TYPE_TRANSACTION: "transactional id"}
 TRIES: Final = 40  # with pauses up to a second each
 COMMIT_STEP_S: Final = 0.01  # of a commit that waits for one before it
 MOVED: Final = frozenset(
@@ -41,10 +41,22 @@ class Committed(NamedTuple):
     leader_epoch: int = NO_EPOCH
 
 
+class GroupMetadata(NamedTuple):
+    """A group's member, as it was when it was given the records whose offsets are committed.
+
+    member_id   "": offsets of a group without members, or of one that is not to be checked
+    """
+
+    group_id: str
+    generation: int = NO_GENERATION
+    member_id: str = ""
+    instance_id: str | None = None
+
+
 class Coordinator:
     """The broker that has a group's state. What waits long there, a join, goes over a link of its own (Lane.GROUP).
 
-    group_id    or the transactional id, by `key_type`
+    group_id    or a transactional id, as `key_type` says
     tries_max   of a request, where it is not said with it
     """
 
@@ -53,7 +65,7 @@ class Coordinator:
     ) -> None:
         self.group_id = group_id
         self._key_type = key_type
-        self._what = f"coordinator of {_WORDS[key_type]} {group_id}"
+        self._what = f"coordinator of {_KEYS[key_type]} {group_id}"
         self._tries_max = tries_max
         self._requests = requests
         self._node: int | None = None
@@ -98,7 +110,7 @@ class Coordinator:
         for tries in range(1, tries_max + 1):
             failure: HeadraceError
             try:
-                node = yield from self._find()
+                node = yield from self.find()
                 answer = yield Ask(node, api_key, versions, message, timeout_s, lane)
                 code = code_of(answer)
                 if code not in MOVED:
@@ -119,7 +131,8 @@ class Coordinator:
             yield Pause(retry_pause_s(tries))
         raise AssertionError("unreachable")
 
-    def _find(self) -> Procedure[int]:
+    def find(self) -> Procedure[int]:
+        """Its node id. raises KafkaError, ConnectionFailed"""
         if self._node is not None:
             return self._node
         kind = messages.FindCoordinatorRequest
@@ -129,7 +142,7 @@ class Coordinator:
                 return kind(key_type=self._key_type, coordinator_keys=[self.group_id])
             return kind(key=self.group_id, key_type=self._key_type)
 
-        lowest = 0 if self._key_type == KEY_TYPE_GROUP else 1
+        lowest = 0 if self._key_type == KEY_TYPE_GROUP else 1  # v0 finds groups alone
         answer = yield from first_to_answer(self._requests, ApiKey.FIND_COORDINATOR, (lowest, 4), message)
         row = answer.coordinators[0] if answer.coordinators else answer
         if row.error_code:

@@ -25,12 +25,16 @@ class Identity:
     """What a partition's batches are numbered under: a producer id, and the next sequence.
 
     producer_id   NO_PRODUCER_ID: without idempotence
+    attributes    of its batches: TRANSACTIONAL_BIT, or 0
     is_known      the broker has a batch of it: it refuses one that does not follow
     """
 
-    __slots__ = ("epoch", "is_known", "producer_id", "sequence")
+    __slots__ = ("attributes", "epoch", "is_known", "producer_id", "sequence")
 
-    def __init__(self, producer_id: int = NO_PRODUCER_ID, epoch: int = -1, sequence: int = 0) -> None:
+    def __init__(
+        self, producer_id: int = NO_PRODUCER_ID, epoch: int = -1, sequence: int = 0, attributes: int = 0
+    ) -> None:
+        self.attributes = attributes
         self.producer_id = producer_id
         self.epoch = epoch
         self.sequence = sequence

@@ -36,7 +36,7 @@ def produce_request(
             continue
         topics.setdefault(queue.name.topic, []).append(kind.PartitionProduceData(queue.name.partition, data))
     return kind(
-        transactional_id=None,
+        transactional_id=options.transactional_id,
         acks=options.acks,
         timeout_ms=options.request_timeout_ms,
         topic_data=[kind.TopicProduceData(topic, rows) for topic, rows in topics.items()],

@@ -18,6 +18,7 @@ class ProducingOptions:
 
     is_idempotent     None: where acks is all and the cluster has it
     ends_at_failure   the first batch that fails for good ends the producer: nothing that comes after a lost record is stored
+    transactional_id   of a producer of transactions; needs acks=all and idempotence
     """
 
     acks: int = ACKS_ALL
@@ -32,8 +33,17 @@ class ProducingOptions:
     request_timeout_ms: int = 30_000
     delivery_timeout_ms: int = 120_000
     ends_at_failure: bool = False
+    transactional_id: str | None = None
+    transaction_timeout_ms: int = 60_000
 
     def __post_init__(self) -> None:
+        if self.transactional_id is not None:
+            if not self.transactional_id:
+                raise ValueError("transactional.id: is empty")
+            if self.acks != ACKS_ALL or self.is_idempotent is False:
+                raise ValueError("transactional.id: needs acks=all and enable.idempotence")
+        if self.transaction_timeout_ms < 1:
+            raise ValueError(f"transaction.timeout.ms: {self.transaction_timeout_ms}: expected 1 or more")
         if self.acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
             raise ValueError(f"acks: {self.acks!r}: expected 'all' (-1), 0 or 1")
         if self.is_idempotent and self.acks != ACKS_ALL:

@@ -37,7 +37,9 @@ class Queue:
         self.identity = Identity()
         self.retry_at_s = 0.0
         self.is_recovering = False  # after a failure: one batch at a time
-        self.is_renewing = False  # a new producer id is asked for
+        self.is_renewing = (
+            False  # nothing is sent: a new producer id is asked for, or the transaction does not have it yet
+        )
 
 
 class Route:

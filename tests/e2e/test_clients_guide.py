@@ -12,12 +12,12 @@ from tests.support.fake_registry import FakeRegistry
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "clients.md"
 DEADLINE_S = 60
-TOPICS = ("orders", "payments", "moments", "readings", "readings.dead")
+TOPICS = ("orders", "payments", "moments", "readings", "readings.dead", "bills")
 
 
 def test_every_program_of_the_guide_runs(node):
     programs = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    assert len(programs) == 7
+    assert len(programs) == 8
     suffix = uuid.uuid4().hex[:8]
     with Kafka(node.bootstrap) as kafka, kafka.admin() as admin:
         for topic in TOPICS:

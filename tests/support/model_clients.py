@@ -5,6 +5,7 @@ from __future__ import annotations
 from headrace.client.engine.fetching import Fetching, FetchingOptions, OffsetReset
 from headrace.client.engine.producing import Producing
 from headrace.client.engine.producing_options import ProducingOptions
+from headrace.client.engine.transactional_producing import TransactionalProducing
 from headrace.client.reading import runs_of
 
 RECORD_BYTES = 100  # that a record takes at most beside its value
@@ -48,6 +49,24 @@ class ModelProducer:
     def flush(self, seconds=600.0):
         self.producing.turn(self.network.now_s, is_flushing=True)
         self.network.run_until(lambda: not self.producing.outstanding, seconds, "flush")
+
+
+class ModelTransactionalProducer(ModelProducer):
+    """Sends in transactions."""
+
+    def __init__(self, network, name="copier", **options):
+        super().__init__(network, transactional_id=name, is_idempotent=True, **options)
+        self.engine.parts.remove(self.producing)
+        self.producing = TransactionalProducing(
+            self.engine.requests, self.engine.tasks, self.engine.metadata, self.producing.options
+        )
+        self.engine.parts.append(self.producing)
+        self.transactions = self.producing.transactions
+
+    def do(self, name, *arguments):
+        """`init`, `commit`, `abort`, `send_offsets`, and wait for it."""
+        self.engine.tasks.now_s = self.network.now_s
+        return self.network.result(getattr(self.transactions, name)(*arguments))
 
 
 class ModelConsumer:

@@ -25,6 +25,7 @@ from headrace.protocol.message_set import iterate_entries, iterate_entry_records
 from headrace.protocol.messages import ZERO_UUID
 from headrace.protocol.record_batch import MAGIC_V2, iterate_records, parse_header
 from tests.support.model_group import ModelGroups
+from tests.support.model_transactions import KEYS, ModelTransactions
 
 VERSIONS = {
     ApiKey.PRODUCE: (0, 11),
@@ -41,6 +42,10 @@ VERSIONS = {
     ApiKey.API_VERSIONS: (0, 3),
     ApiKey.INIT_PRODUCER_ID: (0, 4),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: (0, 4),
+    ApiKey.ADD_PARTITIONS_TO_TXN: (0, 3),
+    ApiKey.ADD_OFFSETS_TO_TXN: (0, 4),
+    ApiKey.END_TXN: (0, 4),
+    ApiKey.TXN_OFFSET_COMMIT: (0, 4),
 }
 BATCHES_KEPT = 5
 
@@ -127,7 +132,9 @@ class Broker:
     def handle(self, api_key, version, request, respond, connection):
         code = self.cluster.failure_due(api_key)
         handler = getattr(self, f"_{api_key.name.lower()}", None)
-        if handler is None:
+        if api_key in KEYS:
+            respond(self.cluster.transactions.handle(self, api_key, version, request, code))
+        elif handler is None:
             self.cluster.groups.handle(self, api_key, version, request, respond, code)
         elif api_key is ApiKey.FETCH:
             handler(version, request, respond, code)
@@ -178,7 +185,12 @@ class Broker:
             )
         return kind(brokers=brokers, cluster_id="model", controller_id=0, topics=topics)
 
-    def _init_producer_id(self, _version, _request, code):
+    def _init_producer_id(self, _version, request, code):
+        if request.transactional_id is not None:
+            if not code and self.node_id != self.cluster.transactions.coordinator:
+                code = ErrorCode.NOT_COORDINATOR
+            code, producer_id, epoch = (code, -1, -1) if code else self.cluster.transactions.init(request)
+            return messages.InitProducerIdResponse(error_code=code, producer_id=producer_id, producer_epoch=epoch)
         if not code:
             self.cluster.producer_ids += 1
         return messages.InitProducerIdResponse(
@@ -193,8 +205,15 @@ class Broker:
             for part in topic.partition_data:
                 name = TopicPartition(topic.name, part.index)
                 failure, offset = code or self.cluster.failure_of(name), -1
+                data = bytes(part.records)
+                is_transactional = request.transactional_id is not None
+                if not failure and is_transactional:
+                    failure = self.cluster.transactions.refusal_of_batch(name, data)
                 if not failure:
-                    failure, offset = self._append(name, bytes(part.records))
+                    end = self.cluster.logs[name].end if name in self.cluster.logs else 0
+                    failure, offset = self._append(name, data)
+                    if is_transactional and not failure and offset == end:
+                        self.cluster.transactions.stored(name, data)
                 rows.append(kind.PartitionProduceResponse(index=part.index, error_code=failure, base_offset=offset))
             topics.append(kind.TopicProduceResponse(topic.name, rows))
         return None if request.acks == 0 else kind(responses=topics)
@@ -213,7 +232,9 @@ class Broker:
             return self._stored(log, data, 0)
         if header.base_sequence < 0:
             return ErrorCode.INVALID_RECORD, -1
-        _epoch, kept = log.producers.get(header.producer_id, (-1, []))
+        epoch, kept = log.producers.get(header.producer_id, (-1, []))
+        if header.producer_epoch > epoch:
+            kept = []  # sequences of a newer epoch begin anew
         count = header.last_offset - header.base_offset + 1
         for sequence, size, offset in kept:
             if (sequence, size) == (header.base_sequence, count):
@@ -417,6 +438,7 @@ class ModelCluster:
         self.partition_failures = defaultdict(list)
         self.late_failures = []
         self.groups = ModelGroups(self)
+        self.transactions = ModelTransactions(self)
         self._topic_ids = 0
         self._held = []
         for topic, count in (topics or {"t": 1}).items():

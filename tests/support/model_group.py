@@ -60,7 +60,8 @@ class ModelGroups:
 
     def _find_coordinator(self, version, request, code):
         kind = messages.FindCoordinatorResponse
-        broker = self.cluster.brokers[self.coordinator]
+        is_group = request.key_type == 0
+        broker = self.cluster.brokers[self.coordinator if is_group else self.cluster.transactions.coordinator]
         code = code or (0 if broker.is_up else ErrorCode.COORDINATOR_NOT_AVAILABLE)
         at = {"node_id": broker.node_id, "host": broker.host, "port": broker.port, "error_code": code}
         if version >= 4:
