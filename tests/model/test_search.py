@@ -12,6 +12,7 @@ from tests.model.world import World
 # With as many faults as `--bounds small` they have some 50,000 states each
 CUT = {"late requests, coordinator A-B-A", "late requests, reloads in place", "no ApiVersions"}
 ORDINARY = [replace(one, timeouts=1) if one.name in CUT else one for one in SMALL]
+LONG = {"built", "built, no ApiVersions", "built, strict", "more floors, coordinator A-B-A"}
 LEAST = {
     "late requests": 1_500,
     "two producers": 8_000,
@@ -35,7 +36,7 @@ def test_nothing_that_a_scenario_has_breaks_an_invariant(scenario):
 
 @pytest.mark.parametrize(
     "variant",
-    [pytest.param(one, id=one.name) for one in VARIANTS if not one.name.startswith("built")],
+    [pytest.param(one, id=one.name) for one in VARIANTS if one.name not in LONG],
 )
 def test_a_rule_that_lets_a_late_request_through_is_found(variant):
     with variant.patch():
@@ -54,7 +55,7 @@ VIOLATIONS = {
 }
 
 
-@pytest.mark.parametrize("scenario", [pytest.param(one, id=one.name) for one in HOLES])
+@pytest.mark.parametrize("scenario", [pytest.param(one, id=one.name) for one in HOLES if one.name in VIOLATIONS])
 def test_a_known_hole_is_still_there(scenario):
     """Once it is mended this fails: the scenario moves to those that have to hold."""
     assert search(World(scenario)).violation == VIOLATIONS[scenario.name]

@@ -6,7 +6,7 @@ no floor     orders of connections, forgotten with the coordinator
 accept       the rule, with the order of accept(), which may run late
 built        the rule
 order of     the same at the data leader, for markers, and at the group's node, for TxnOffsetCommit: not built
-every floor  the rule, with a floor at every load, whatever state is loaded
+more floors  the rule, with a floor at every load of an id that is not Empty: not built
 """
 
 from typing import Any, NamedTuple
@@ -51,16 +51,13 @@ def floor_at_rest(machine, transaction, _event):
     transaction.floor = machine.read_order()
 
 
-class EveryFloor:
-    """A load sets a floor in each state."""
+class MoreFloors:
+    """A load sets a floor in each state but Empty: of its epoch no transaction was ended."""
 
     def __enter__(self):
-        rest = to(floor_at_rest, _S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT)
+        rest = to(floor_at_rest, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT)
         self._held = [swapped(ending.resume_markers, floor_at_prepare)]
-        self._held += [
-            cell(table.ROWS, TransactionLoaded, state, rest)
-            for state in (_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT)
-        ]
+        self._held += [cell(table.ROWS, TransactionLoaded, state, rest) for state in rest.states]
         for one in self._held:
             one.__enter__()
 
@@ -118,5 +115,7 @@ VARIANTS = (
         True,
         True,
     ),
-    Variant("every floor", _late("A+A-", timeouts=2, reloads=1, is_strict=True), EveryFloor, True, True),
+    Variant("more floors", _late("A+A-", timeouts=2, reloads=1), MoreFloors, True, True),
+    Variant("built, strict", _late("A-A+", timeouts=2, failovers=2), without_rule, True, False),
+    Variant("more floors, coordinator A-B-A", _late("A-A+", timeouts=2, failovers=2), MoreFloors, True, True),
 )
