@@ -12,7 +12,7 @@ The client sent its stale copy before it opened the connection of its retry, or 
 copy is refused from the retry on. InitProducerId is never judged: a takeover may come over an old connection. A connection that
 is refused is closed after the answer: what it may still hold is as stale.
 
-A model of this rule was searched exhaustively. The search of the tables here is still to come. Kafka has no such rule.
+Every order of events around the tables is searched, within bounds (`tests/model`). Kafka has no such rule.
 Assumption: a producer never goes back to an older connection of the same node. A pool of connections before the node
 breaks it: `headrace.transaction.connection.order`.
 """
