@@ -19,7 +19,7 @@ class Scenario:
     loses           kinds of requests that a client may give up to retry over another connection
     deposed         whether a former coordinator may go on for a while
     is_healthy      nothing may refuse or fence the client: it has its id alone, and its time is not over
-    is_strict       no EndTxn of a client is refused by the id's state: not where HOLES has the first one
+    is_strict       no EndTxn of a client is refused by the id's state
     orders_markers  the data leader refuses markers of older connections (as the brief has it; not built)
     orders_offsets  the group's node does so with TxnOffsetCommit (the same)
     others          budgets, `BUDGETS` in `world.py`
@@ -52,9 +52,10 @@ def _late(name, plan="A+A+", **others):
 
 
 SMALL = (
+    _late("a late request after a load of Prepare", "A+A-", timeouts=2, reloads=1),
     _late("late requests", "AP+AP-", timeouts=2),
-    _late("late requests, coordinator A-B-A", "A+A+", timeouts=2, failovers=2, is_strict=False),
-    _late("late requests, reloads in place", "A+A-", timeouts=2, reloads=2, is_strict=False),
+    _late("late requests, coordinator A-B-A", "A+A+", timeouts=2, failovers=2),
+    _late("late requests, reloads in place", "A+A-", timeouts=2, reloads=2),
     _late("no ApiVersions", "A+A+", hands=FIRST_ANSWER, timeouts=2, failovers=1),
     _late("appends", "AP+A-", timeouts=1, fails=2, lates=1),
     _late("appends and failovers", "AP+A-", failovers=1, fails=1, lates=1),
@@ -73,9 +74,9 @@ SMALL = (
 
 MEDIUM = (
     _late("late requests", "A+A-A+", timeouts=3),
-    _late("late requests, coordinator A-B-A", "AP+AP-", timeouts=2, failovers=2, is_strict=False),
+    _late("late requests, coordinator A-B-A", "AP+AP-", timeouts=2, failovers=2),
     _late("late requests, three transactions", "A+A+A+", timeouts=3, failovers=1),
-    _late("late requests, reloads in place", "AP+A-", timeouts=2, reloads=1, failovers=1, is_strict=False),
+    _late("late requests, reloads in place", "AP+A-", timeouts=2, reloads=1, failovers=1),
     _late("no ApiVersions", "A+A-", hands=FIRST_ANSWER, timeouts=3, failovers=1),
     _late("appends", "AP+A-", timeouts=2, fails=2, lates=2),
     _late("appends and failovers", "AP+A-", timeouts=1, failovers=2, fails=1, lates=1),
@@ -91,10 +92,10 @@ MEDIUM = (
 )
 
 LARGE = (
-    _late("late requests, coordinator A-B-A", "A+A+A+", timeouts=4, failovers=2, is_strict=False),
-    _late("late requests, data, coordinator A-B-A", "AP+AP-AP+", timeouts=3, failovers=2, is_strict=False),
-    _late("no ApiVersions", "A+A-A+", hands=FIRST_ANSWER, timeouts=3, failovers=2, is_strict=False),
-    _late("appends and failovers", "AP+AP-", timeouts=2, failovers=2, fails=2, lates=1, is_strict=False),
+    _late("late requests, coordinator A-B-A", "A+A+A+", timeouts=4, failovers=2),
+    _late("late requests, data, coordinator A-B-A", "AP+AP-AP+", timeouts=3, failovers=2),
+    _late("no ApiVersions", "A+A-A+", hands=FIRST_ANSWER, timeouts=3, failovers=2),
+    _late("appends and failovers", "AP+AP-", timeouts=2, failovers=2, fails=2, lates=1),
     _late("offsets", "APOT+APOT-", failovers=2, timeouts=1),
     _late("markers", "APOT+AP+", slow_outcomes=2, failovers=2, waits=1, timeouts=1),
     Scenario("timeout", ("AP+AP-",), timeouts=2, time_outs=2, failovers=1, fails=1),
@@ -105,8 +106,6 @@ LARGE = (
 
 # What the tables as they are don't hold up to: each is a fault that is known, with its mend where there is one
 HOLES = (
-    _late("a late request after a load of Prepare", "A+A-", timeouts=2, reloads=1),
-    _late("a late request after a load of Complete", "A-A+", timeouts=2, failovers=2),
     _late("a late marker", "AP+AP+", lost_markers=1),
     _late("a late TxnOffsetCommit", "AOT+AOT+", loses="T", timeouts=1),
     Scenario("a deposed coordinator", ("AP+AP-",), failovers=1, deposed=True, is_strict=False),

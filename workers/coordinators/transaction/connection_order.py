@@ -5,8 +5,8 @@ gave up on one connection may arrive after its retry on a newer one, in the next
 
     order   of a connection: CLOCK_MONOTONIC when its first answer was written. A client uses a connection after that
     rule    for each producer epoch the highest order that was seen is kept, and a request of a lower one is refused
-    floor   an id that is loaded as Ongoing refuses connections ordered before the load: which orders were seen is not
-            known. The client connects again, once for each transaction that was open at a failover
+    floor   an id that had a transaction refuses connections ordered before its load: which orders were seen is not known.
+            The client connects again, once after a failover
 
 The client sent its stale copy before it opened the connection of its retry, or on the same one, which keeps the order. So the
 copy is refused from the retry on. InitProducerId is never judged: a takeover may come over an old connection. A connection that

@@ -90,7 +90,8 @@ def take_decision(machine: TransactionMachine, transaction: Transaction, event: 
 
 
 def resume_markers(machine: TransactionMachine, transaction: Transaction, _event: TransactionLoaded) -> None:
-    """Which of them were written is not known: all are sent again."""
+    """Which of them were written is not known: all are sent again. Of the floor: `participants.resume`."""
+    transaction.floor = machine.read_order()
     _send_markers(machine, transaction)
 
 

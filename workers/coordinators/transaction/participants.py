@@ -69,6 +69,11 @@ def resume(machine: TransactionMachine, transaction: Transaction, _event: Transa
     set_deadline(machine, transaction)
 
 
+def resume_ended(machine: TransactionMachine, transaction: Transaction, _event: TransactionLoaded) -> None:
+    """The same of one that has ended: what was given up over such a connection would begin another, and end that."""
+    transaction.floor = machine.read_order()
+
+
 def verify_pending(machine: TransactionMachine, transaction: Transaction, event: VerifyPartitions) -> None:
     """The same while a record is appended, which changes what a transaction has once it is committed."""
     if transaction.state in PREPARED:

@@ -77,6 +77,7 @@ from headrace.workers.coordinators.transaction.participants import (
     add,
     begin,
     resume,
+    resume_ended,
     take_partitions,
     verify,
     verify_pending,
@@ -230,8 +231,8 @@ _TABLE: dict[Any, dict[Any, Any]] = {
         O: to(resume, O),
         PC: to(resume_markers, PC, CC),
         PA: to(resume_markers, PA, CA),
-        CC: IGNORED,
-        CA: IGNORED,
+        CC: to(resume_ended, CC),
+        CA: to(resume_ended, CA),
         D: NEVER,
     },
     TransactionUnloaded: {

@@ -8,14 +8,12 @@ Runs in: a partition worker, for the partitions of the kind's topic that it lead
                                                       committed (the high watermark passed it), refused or timed out:
                                                       an event again, and its effects, until there are none
 
-Leadership gained: the partition is read in slices, a bounded number of bytes a cycle, so that produces and
-other partitions are served; up to its end as it is then: markers, and what others produce, come meanwhile. Lost: the
-coordinator is unloaded.
+Leadership gained: the partition is read in slices, a bounded number of bytes a cycle, up to its end as it is then: markers, and
+what others produce, come meanwhile. Lost: the coordinator is unloaded.
 
 Quarantine: a coordinator that raises has done half of an event. It alone is unloaded, as if leadership were lost, and its
-partition is loaded again: after RELOAD_FIRST_MS, doubled up to RELOAD_MAX_MS while it keeps failing. So is one that sets a
-timer when the heap is full, after all else that it wanted is done. Clients come to that bound (COORDINATOR_TIMERS_MAX) only
-where coordinators don't ask `has_timers`, or loaded so much: from half of it on, they refuse new members.
+partition is loaded again: after RELOAD_FIRST_MS, doubled up to RELOAD_MAX_MS while it keeps failing. So is one that sets a timer
+when the heap is full (COORDINATOR_TIMERS_MAX), after all else is done: from half of it on, coordinators refuse new members.
 
 Source: Kafka `GroupMetadataManager.loadGroupsAndOffsets`, `appendForGroup`, `TransactionStateManager`; blueprint, coordinators.
 """
