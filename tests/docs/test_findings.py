@@ -9,7 +9,7 @@ REPORTS = [
     "correctness.md", "faults.md", "clients.md", "operator.md, part A", "spark.md",
     "cluster.md", "node.md", "public-reports.md", "spark.md, issue 30",
     "third review", "fourth review", "fifth review", "sixth review", "seventh review",
-    "eighth review", "ninth review",
+    "eighth review", "ninth review", "tenth review",
     "client side",
 ]  # fmt: skip
 ROW = re.compile(
