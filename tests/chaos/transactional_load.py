@@ -423,7 +423,22 @@ class Transactions:
             Copier(f"copier{n}", bootstrap, history, source[0], COPIERS, COPIED, source[1], directory) for n in range(2)
         ]
         self.stands_still = False
+        self._make_state_topic()
         self.tail = CommittedTail("committed-tail", bootstrap, history, TRANSACTED, PARTITIONS, self._tail_log)
+
+    def _make_state_topic(self) -> None:
+        """`__transaction_state`, before any fault: a ZooKeeper that is taken back to before that would forget every transaction."""
+        producer = Producer(
+            {"bootstrap.servers": self._bootstrap, "transactional.id": "first", **CLIENT}, logger=_silent
+        )
+        deadline = time.monotonic() + FLUSH_S
+        while True:
+            try:
+                producer.init_transactions(CALL_S)
+                return
+            except KafkaException:
+                if time.monotonic() > deadline:
+                    raise
 
     @property
     def producers(self) -> list[TransactionalClient]:
