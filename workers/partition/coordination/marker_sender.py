@@ -7,9 +7,8 @@ Runs in: a partition worker, in its cycle.
          -> its errors, each decided (`_FATES`) -> MarkersWritten, MarkersRefused
 
     no leader, or not known who   it is looked for again, at the next view or after RETRY_MS, then up to RETRY_MAX_MS
-    the topic was deleted         no marker is needed. One that is merely not in the view is waited for
-    it has fewer partitions       no topic loses some: after SHORT_TOPIC_MS it is another one, and no marker is needed. A view
-                                  that is behind may show fewer as well
+    the topic was deleted         no marker is needed. One that is merely not in the view is waited for, and so is a partition
+                                  that its topic lacks: a restored ZooKeeper shows fewer as well
     the answer is lost            all is sent again: a marker that is there changes nothing
 
 What is not decided is not given up: an unknown error is tried again, with a line of the log a minute. A job that was dropped, or that a
@@ -53,7 +52,6 @@ RETRY_MS: Final = 100
 RETRY_MAX_MS: Final = 1_000
 FAILURES_TOLD: Final = 100  # after so many in a row, and so many again, it is said
 TOLD_MS: Final = 60_000
-SHORT_TOPIC_MS: Final = 30_000
 CLIENT_ID: Final = "headrace-transactions"
 
 _E: Final = ErrorCode
@@ -119,7 +117,6 @@ class MarkerSender:
         self._due: dict[Entry, None] = {}  # to be sent
         self._lanes = MarkerLanes()  # on their way to it
         self._later: list[tuple[int, Entry]] = []  # a heap: to be sent at that time, or with the next view
-        self._short: dict[TopicIndex, int] = {}  # since when their topic has fewer partitions
         self._told: dict[str, int] = {}  # what was logged, when
         self._now_ms = 0
         self._written: dict[Job, set[TopicIndex]] = {}
@@ -152,8 +149,6 @@ class MarkerSender:
     def _forget(self, job: Job) -> None:
         self._jobs.pop(job, None)
         self._left.pop(job, None)
-        if not self._jobs:
-            self._short.clear()
 
     def do_work(self, monotonic_ms: int) -> int:
         """Send what is due, and report what became of markers; returns the work done."""
@@ -171,11 +166,9 @@ class MarkerSender:
             job, place = entry
             if job not in self._jobs:
                 continue
-            if self._short:
-                self._note_shown(place)
             target, partition = self._ways.leader_of(*place)
             if target is None or partition is None:
-                if self._needs_none(place):
+                if place[0] in self._deleted:
                     self._settle(entry, _E.NONE)
                     done += 1
                 else:
@@ -207,20 +200,6 @@ class MarkerSender:
                 for entry in flight.entries:
                     self._put_off(entry, "not sent")
         return done
-
-    def _needs_none(self, place: TopicIndex) -> bool:
-        """Whether a partition that has no leader is no more, as opposed to one that the view does not show."""
-        topic, index = place
-        if topic in self._deleted:
-            return True
-        if 0 <= index < (self._ways.partition_count(topic) or index + 1):
-            return False
-        return self._now_ms - self._short.setdefault(place, self._now_ms) >= SHORT_TOPIC_MS
-
-    def _note_shown(self, place: TopicIndex) -> None:
-        topic, index = place
-        if 0 <= index < (self._ways.partition_count(topic) or index + 1):
-            self._short.pop(place, None)
 
     def _marker_of(self, job: Job) -> EndMarker:
         effect = self._jobs[job]
