@@ -130,12 +130,12 @@ interop: $(STAMP) core ## Kafka's own tools and other clients against a node (ne
 swap: $(STAMP) core ## SWAPS=30 of Kafka brokers and nodes in one cluster, SWAP_SEED=7, judged (needs mvn; some fifteen minutes)
 	$(BIN)/python -m tests.interop.swap_campaign --swaps $(SWAPS) $(if $(SWAP_SEED),--seed $(SWAP_SEED))
 
-classic-model: $(STAMP) ## BOUNDS=small, medium or large: every order of events around the transaction coordinator's tables, other rules, mutants
+model: $(STAMP) ## BOUNDS=small, medium or large: every order of events around the transaction coordinator's tables, other rules, mutants
 	@failed=; for part in "--bounds $(or $(BOUNDS),small)" --variants --holes --mutants; do \
 	  $(BIN)/python -m tests.model $$part || failed="$$failed $$part"; \
 	done; test -z "$$failed" || { echo "wrong:$$failed" >&2; exit 1; }
 
-chaos: $(STAMP) core ## STEPS=200 of classic consumers of ours beside Kafka 0.8.2's in one group, SEED=7, judged (needs mvn; some half an hour)
+classic-chaos: $(STAMP) core ## STEPS=200 of classic consumers of ours beside Kafka 0.8.2's in one group, SEED=7, judged (needs mvn; some half an hour)
 	$(BIN)/python -m tests.chaos.classic_campaign --steps $(if $(filter command line,$(origin STEPS)),$(STEPS),200) $(if $(SEED),--seed $(SEED))
 
 scenarios: $(STAMP) core ## Kafka's system tests re-enacted against three nodes, or PEER=kafka; ONLY="throttl" (needs mvn; some half an hour)
