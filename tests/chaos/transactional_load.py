@@ -489,7 +489,15 @@ class Transactions:
     def _read_all(self) -> list[Anomaly]:
         anomalies: list[Anomaly] = []
         for topic, partitions in ((TRANSACTED, PARTITIONS), (COPIED, self._source[1]), self._source):
-            consumer = Consumer({"bootstrap.servers": self._bootstrap, "group.id": "ends", **CLIENT}, logger=_silent)
+            consumer = Consumer(
+                {
+                    "bootstrap.servers": self._bootstrap,
+                    "group.id": "ends",
+                    "isolation.level": "read_uncommitted",  # else the end is the last stable offset
+                    **CLIENT,
+                },
+                logger=_silent,
+            )
             ends = {}
             for partition in range(partitions):
                 try:
