@@ -271,7 +271,7 @@ def test_one_that_fails_when_something_is_late_costs_no_other_answer(ballots, ca
     failed = ballots.hosted.coordinator
     ballots.host.do_work()
     markers = []
-    ballots.host.append_marker(ballots.replica, EndMarker(7, 2, 0, False), markers.append)
+    ballots.host.append_markers(ballots.replica, [EndMarker(7, 2, 0, False)], [markers.append])
     ballots.host.do_work()
     ballots.host.clock.now_ms += BallotKind.commit_timeout_ms
     ballots.host.do_work()
