@@ -50,7 +50,9 @@ def list_(
     ] = None,
     producers: Annotated[
         list[int] | None,
-        typer.Option("--producer", metavar="ID", min=0, help="Only ids of this producer id; repeatable."),
+        typer.Option(
+            "--producer", metavar="ID", min=0, help="Only transactional ids with this producer id; repeatable."
+        ),
     ] = None,
     open_for: Annotated[
         str | None,
@@ -237,12 +239,12 @@ def abort(
     place = (topic, partition, start_offset)
     if transactional_id is not None:
         if force or any(one is not None for one in place):
-            raise typer.BadParameter("with an ID there are no --topic, --partition, --start-offset and --force")
+            raise typer.BadParameter("an ID cannot be combined with --topic, --partition, --start-offset or --force")
         name = _checked(transactional_id)
         with open_cluster(bootstrap, command_config) as cluster:
             return _abort_id(cluster, name)
     if topic is None or partition is None or start_offset is None:
-        raise typer.BadParameter("an ID is required, or --topic, --partition and --start-offset")
+        raise typer.BadParameter("an ID, or --topic with --partition and --start-offset, is required")
     where = TopicPartition(parse_topic("--topic", topic), partition)
     offset = parse_offset("--start-offset", start_offset)
     with open_cluster(bootstrap, command_config) as cluster:

@@ -39,7 +39,7 @@ class ProducingOptions:
     def __post_init__(self) -> None:
         if self.transactional_id is not None:
             if not self.transactional_id:
-                raise ValueError("transactional.id: is empty")
+                raise ValueError("transactional.id: expected a name, found an empty one")
             if self.acks != ACKS_ALL or self.is_idempotent is False:
                 raise ValueError("transactional.id: needs acks=all and enable.idempotence")
         if self.transaction_timeout_ms < 1:

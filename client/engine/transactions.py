@@ -366,7 +366,7 @@ class Transactions:
             if failure.code is not ErrorCode.UNSUPPORTED_VERSION:
                 raise
             if self._must_renew or self._batches.has_gap:
-                text = f"the producer can't go on after this abort, as brokers before Kafka 2.5 can't raise its epoch: {failure.message}"
+                text = f"the producer cannot continue after this abort, brokers before Kafka 2.5 cannot raise its epoch: {failure.message}"
                 raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text) from None
             self._is_renewing = False
             return

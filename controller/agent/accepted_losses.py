@@ -54,7 +54,7 @@ class AcceptedLosses:
             node = await self._zk.get(held_znodes.accept_loss_path(place))
             if node is None or not await self._is_left(place, node.data):
                 continue
-            _log.warning("accepted loss removed, the hold that it was for is over partition=%s-%d", *place)
+            _log.warning("accepted loss removed, its hold has ended partition=%s-%d", *place)
             self._over.add(place)
         await self.remove()
 

@@ -80,7 +80,9 @@ class Election:
         transaction = Transaction()
         transaction.check(znodes.CONTROLLER_EPOCH, self.epoch_version)  # else it is another one's
         transaction.delete(znodes.CONTROLLER, holder.version)
-        _log.warning("controller epoch is below one that was seen, being elected again epoch=%d", self.epoch)
+        _log.warning(
+            "controller epoch is lower than one already seen, resigning for a new election epoch=%d", self.epoch
+        )
         self.step_down()
         try:
             await self._zk.commit(transaction)

@@ -149,7 +149,7 @@ def _first_from(fd: int, path: Path, offset: int) -> int:
         middle = (low + high) // 2
         data = os.pread(fd, TXN_ENTRY.size, middle * TXN_ENTRY.size)
         if len(data) < TXN_ENTRY.size:
-            raise CorruptIndex(f"{path}: cut at entry {middle}")
+            raise CorruptIndex(f"{path}: truncated at entry {middle}")
         if _MARKER.unpack_from(data, _MARKER_POSITION)[0] < offset:
             low = middle
         else:

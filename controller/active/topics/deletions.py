@@ -347,7 +347,7 @@ class Deletions(Part):
         if mark is None:
             return
         if node is not None and _is_older(mark, node):
-            _log.warning("deletion mark removed, the topic was made since and stays topic=%s", name)
+            _log.warning("deletion mark removed, the topic is newer than the mark and is kept topic=%s", name)
             await self._remove_mark(name, mark)
             return
         if node is not None and _is_anothers(name, node, deletion.topic):

@@ -315,7 +315,7 @@ class MarkerSender:
             return
         self._told[reason] = self._now_ms
         _log.error(
-            "marker not written, it is tried again transactional_id=%s partition=%s-%d reason=%s markers=%d",
+            "marker not written, retrying transactional_id=%s partition=%s-%d reason=%s markers=%d",
             self._jobs[job].transactional_id[:LOGGED_ID_LENGTH_MAX], *place, reason, len(self._later),
         )  # fmt: skip
 
